@@ -1,0 +1,243 @@
+//! Dispatch: a call frame to its object, its handler polled once in place, and a task of its own
+//! only if it is not ready.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+use rmi_gc::{ExportIndex, ObjectIndex};
+use rmi_transport::{Call, Target};
+use tokio::task::AbortHandle;
+
+use super::builtin::{self, Builtin};
+use super::{Answering, builtin::NODE};
+use crate::error::{Error, ErrorKind};
+use crate::interface::{BoxFuture, Exported, RESERVED_METHODS};
+use crate::marshal::{Arguments, Reply};
+use crate::node::NodeInner;
+use crate::relay;
+use crate::session::{Session, Violation};
+use crate::table::{Callee, NotCallable};
+use crate::thread::{Entered, ThreadId};
+
+/// A call as it arrived: its references are accounted for, its payload is not decoded.
+pub(crate) struct ReceivedCall {
+    pub(crate) head: Call,
+    pub(crate) arguments: Arguments,
+    /// A reference in it leads nowhere any more: the call fails before its handler runs.
+    pub(crate) broken: Option<Error>,
+}
+
+impl Session {
+    /// Serves one call. An answer is only enqueued: all answers of one read go out in one write.
+    pub(crate) fn dispatch(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        call: ReceivedCall,
+    ) -> Result<(), Violation> {
+        node.stats.calls_received.add(1);
+        if let Some(error) = self.turn_down(node, &call) {
+            // Whoever is called must exist all the same: a wrong index is never excused.
+            self.check_target(node, &call.head)?;
+            self.reply(node, call.head.call, Reply::failed(error));
+            return Ok(());
+        }
+        match call.head.target {
+            Target::Export(NODE) => {
+                let reply = builtin::of_node(node, call.head.method, call.arguments);
+                self.reply(node, call.head.call, reply);
+                Ok(())
+            }
+            Target::Export(index) => match node.table.callee(ExportIndex(index), self.peer) {
+                Some(Callee::Object(object)) => self.serve(node, call, object),
+                Some(Callee::Elsewhere(identity)) => {
+                    relay::forward(node, self, call, &identity);
+                    Ok(())
+                }
+                None => Err(Violation::NeverGiven(index)),
+            },
+            Target::Object { index, key } => {
+                match node.table.callee_by_key(ObjectIndex(index), &key) {
+                    Ok(object) => self.serve(node, call, object),
+                    Err(reason) => {
+                        let error = not_callable(reason, index);
+                        self.reply(node, call.head.call, Reply::failed(error));
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_target(&self, node: &NodeInner, head: &Call) -> Result<(), Violation> {
+        match head.target {
+            Target::Export(NODE) | Target::Object { .. } => Ok(()),
+            Target::Export(index) => {
+                let callee = node.table.callee(ExportIndex(index), self.peer);
+                callee.map(|_| ()).ok_or(Violation::NeverGiven(index))
+            }
+        }
+    }
+
+    /// Why this call cannot run, whatever it calls.
+    fn turn_down(&self, node: &NodeInner, call: &ReceivedCall) -> Option<Error> {
+        let calls_max = node.limits.calls_in_progress_max;
+        if node.is_closing() {
+            return Some(Error::new(ErrorKind::ShutDown, "the node is shutting down"));
+        }
+        if call.head.method != builtin::EXIT.id && self.incoming.running() >= calls_max {
+            let text = format!("calls_in_progress_max is {calls_max}");
+            return Some(Error::new(ErrorKind::LimitReached, text));
+        }
+        call.broken.clone()
+    }
+
+    fn serve(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        call: ReceivedCall,
+        object: Arc<Exported>,
+    ) -> Result<(), Violation> {
+        let Call { call: number, method, fingerprint, thread, .. } = call.head;
+        let thread = thread.map(|thread| self.thread_from_wire(thread));
+        let handler = if method < RESERVED_METHODS {
+            match builtin::of_object(object, method, thread, self.peer) {
+                Builtin::Handler(handler) => Ok(handler),
+                Builtin::Left(result) => return result.map_err(Violation::NotHeld),
+            }
+        } else {
+            object.interfaces.handle(method, fingerprint, call.arguments)
+        };
+        match handler {
+            Ok(handler) => {
+                let thread = thread.unwrap_or_else(ThreadId::fresh);
+                self.run(node, number, Handler { handler, thread });
+            }
+            Err(error) => self.reply(node, number, Reply::failed(error)),
+        }
+        Ok(())
+    }
+
+    /// Polls the handler once in place; what is not ready becomes a task.
+    fn run(self: &Arc<Self>, node: &Arc<NodeInner>, number: u64, mut handler: Handler) {
+        // Nobody is woken by this waker: the task polls again as soon as it exists.
+        match handler.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(reply) => self.reply(node, number, reply),
+            Poll::Pending => {
+                let answering = Answering::new(node, self, number);
+                let task = async move {
+                    let reply = poll_fn(|cx| handler.poll(cx)).await;
+                    drop(handler);
+                    answering.finish(reply);
+                };
+                self.incoming.spawn(node, number, task);
+            }
+        }
+    }
+}
+
+fn not_callable(reason: NotCallable, index: u64) -> Error {
+    let kind = match reason {
+        NotCallable::Gone => ErrorKind::NoSuchObject,
+        NotCallable::WrongKey => ErrorKind::Denied,
+    };
+    Error::new(kind, format!("object o{index}"))
+}
+
+/// A handler and the distributed thread that it belongs to.
+struct Handler {
+    handler: BoxFuture<'static, Reply>,
+    thread: ThreadId,
+}
+
+impl Handler {
+    /// A panic is that call's error, and nothing else suffers.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        let _current = Entered::new(self.thread);
+        match catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(cx))) {
+            Ok(poll) => poll,
+            Err(panic) => {
+                // What is left of the future must not be polled again; its drop may panic too.
+                let rest = std::mem::replace(&mut self.handler, Box::pin(std::future::pending()));
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(rest)));
+                Poll::Ready(Reply::failed(panicked(&*panic)))
+            }
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a panic without a message".to_owned(),
+    };
+    Error::new(ErrorKind::Panicked, text)
+}
+
+/// The handlers of one session that became tasks.
+#[derive(Default)]
+pub(crate) struct Incoming(Mutex<Tasks>);
+
+#[derive(Default)]
+struct Tasks {
+    /// By call number, for cancellation.
+    answered: HashMap<u64, AbortHandle>,
+    /// Handlers of one-way calls: nobody can cancel them.
+    one_way: usize,
+}
+
+impl Incoming {
+    /// Handlers that run now.
+    pub(crate) fn running(&self) -> usize {
+        let tasks = self.0.lock();
+        tasks.answered.len() + tasks.one_way
+    }
+
+    /// Is a call of that number being handled? A peer that uses it again breaks the protocol.
+    pub(crate) fn is_running(&self, number: u64) -> bool {
+        number != 0 && self.0.lock().answered.contains_key(&number)
+    }
+
+    pub(crate) fn spawn(
+        &self,
+        node: &NodeInner,
+        number: u64,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        // Under the lock, so that the task cannot end before it is known.
+        let mut tasks = self.0.lock();
+        let abort = node.runtime.spawn(task).abort_handle();
+        if number == 0 {
+            tasks.one_way += 1;
+        } else {
+            tasks.answered.insert(number, abort);
+        }
+    }
+
+    /// A handler ended, in whatever way.
+    pub(crate) fn ended(&self, number: u64) {
+        let mut tasks = self.0.lock();
+        if number == 0 {
+            tasks.one_way -= 1;
+        } else {
+            tasks.answered.remove(&number);
+        }
+    }
+
+    /// The caller has lost interest. A call that has been answered meanwhile is no error.
+    pub(crate) fn cancel(&self, number: u64) {
+        let abort = self.0.lock().answered.get(&number).cloned();
+        abort.iter().for_each(AbortHandle::abort);
+    }
+
+    /// The session ended: nobody waits for these answers any more.
+    pub(crate) fn cancel_all(&self) {
+        let all: Vec<_> = self.0.lock().answered.values().cloned().collect();
+        all.iter().for_each(AbortHandle::abort);
+    }
+}

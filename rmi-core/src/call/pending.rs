@@ -1,0 +1,250 @@
+//! Calls that wait for their answer: one slot each, from the request to the answer, whatever
+//! happens to the caller in between.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rmi_transport::{Body, Outcome, Target};
+use slab::Slab;
+
+use crate::error::Error;
+use crate::marshal::{Message, References};
+use crate::node::NodeInner;
+use crate::session::Session;
+use crate::thread::ThreadId;
+
+/// An answer as it arrived; its references are accounted for, its payload is not decoded.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) outcome: Outcome,
+    pub(crate) payload: Bytes,
+    pub(crate) references: References,
+}
+
+/// What to do if an answer finds that its caller has gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Undo {
+    Nothing,
+    /// It entered a monitor: leave it again.
+    Leave(Target, ThreadId),
+}
+
+/// ```text
+///  Waiting ──answer, or end of the session──▶ Done ──taken by the caller──▶ free
+///     └──caller gone──▶ Abandoned ──answer, or end of the session─────────▶ free
+/// ```
+enum Slot {
+    Waiting(Option<Waker>, Undo),
+    Done(Result<Answer, Error>),
+    /// A cancellation is on its way; the number is not reused before the answer came.
+    Abandoned(Undo),
+}
+
+/// No such call is waiting: the peer answers what was never asked, or twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotWaiting;
+
+/// The calls of one session that wait for their answer.
+#[derive(Default)]
+pub(crate) struct Pending(Mutex<Slab<Slot>>);
+
+impl Pending {
+    fn open(&self, undo: Undo) -> usize {
+        self.0.lock().insert(Slot::Waiting(None, undo))
+    }
+
+    /// Files the answer of call `number`. If its caller has gone, gives the answer back with what
+    /// is to be undone.
+    pub(crate) fn complete(
+        &self,
+        number: u64,
+        result: Result<Answer, Error>,
+    ) -> Result<Option<(Undo, Result<Answer, Error>)>, NotWaiting> {
+        let at = key_of(number).ok_or(NotWaiting)?;
+        let mut slots = self.0.lock();
+        let slot = slots.get_mut(at).ok_or(NotWaiting)?;
+        match slot {
+            Slot::Waiting(waker, _) => {
+                let waker = waker.take();
+                *slot = Slot::Done(result);
+                drop(slots);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                Ok(None)
+            }
+            Slot::Abandoned(undo) => {
+                let undo = *undo;
+                slots.remove(at);
+                Ok(Some((undo, result)))
+            }
+            Slot::Done(_) => Err(NotWaiting),
+        }
+    }
+
+    /// The session has ended: no answer will come.
+    pub(crate) fn fail_all(&self, error: &Error) {
+        let mut wakers = Vec::new();
+        self.0.lock().retain(|_, slot| match slot {
+            Slot::Waiting(waker, _) => {
+                wakers.extend(waker.take());
+                *slot = Slot::Done(Err(error.clone()));
+                true
+            }
+            Slot::Done(_) => true,
+            Slot::Abandoned(_) => false,
+        });
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
+    fn poll(&self, at: usize, cx: &Context<'_>) -> Poll<Result<Answer, Error>> {
+        let mut slots = self.0.lock();
+        match slots.get_mut(at) {
+            Some(Slot::Waiting(waker, _)) => {
+                match waker {
+                    Some(known) if known.will_wake(cx.waker()) => {}
+                    Some(_) | None => *waker = Some(cx.waker().clone()),
+                }
+                Poll::Pending
+            }
+            Some(Slot::Done(_)) => match slots.remove(at) {
+                Slot::Done(result) => Poll::Ready(result),
+                Slot::Waiting(..) | Slot::Abandoned(_) => unreachable!("it was seen to be done"),
+            },
+            Some(Slot::Abandoned(_)) | None => unreachable!("a call was polled after it ended"),
+        }
+    }
+
+    /// The caller has gone. True if the answer is still to come.
+    fn abandon(&self, at: usize) -> bool {
+        let mut slots = self.0.lock();
+        match slots.get_mut(at) {
+            Some(Slot::Waiting(_, undo)) => {
+                slots[at] = Slot::Abandoned(*undo);
+                true
+            }
+            Some(Slot::Done(_)) => {
+                let done = slots.remove(at);
+                drop(slots);
+                drop(done);
+                false
+            }
+            Some(Slot::Abandoned(_)) | None => false,
+        }
+    }
+}
+
+/// Call numbers on the wire start at 1: 0 is a call that is not answered.
+fn number_of(at: usize) -> u64 {
+    at as u64 + 1
+}
+
+fn key_of(number: u64) -> Option<usize> {
+    usize::try_from(number.checked_sub(1)?).ok()
+}
+
+/// A call under way. Dropping it cancels the handler.
+pub(crate) struct PendingCall {
+    node: Arc<NodeInner>,
+    session: Arc<Session>,
+    at: usize,
+    over: bool,
+}
+
+impl PendingCall {
+    /// Sends a request; `body` makes it, given the call's number.
+    pub(crate) fn start(
+        node: &Arc<NodeInner>,
+        session: &Arc<Session>,
+        undo: Undo,
+        message: Message,
+        body: impl FnOnce(u64) -> Body,
+    ) -> Result<Self, Error> {
+        let at = session.pending.open(undo);
+        // From here on a failure frees the slot by dropping the call.
+        let mut call =
+            Self { node: Arc::clone(node), session: Arc::clone(session), at, over: false };
+        if let Err(error) = session.send(node, body(number_of(at)), message) {
+            call.over = true;
+            session.pending.0.lock().try_remove(at);
+            return Err(error);
+        }
+        session.flush();
+        Ok(call)
+    }
+}
+
+impl Future for PendingCall {
+    type Output = Result<Answer, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = self.session.pending.poll(self.at, cx);
+        self.over = result.is_ready();
+        result
+    }
+}
+
+impl Drop for PendingCall {
+    fn drop(&mut self) {
+        if self.over || !self.session.pending.abandon(self.at) {
+            return;
+        }
+        let cancel = Body::Cancel { call: number_of(self.at) };
+        // If the session has ended, there is nobody left to tell.
+        if self.session.send(&self.node, cancel, Message::default()).is_ok() {
+            self.session.flush();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn answer() -> Result<Answer, Error> {
+        let (payload, references) = (Bytes::new(), References::new());
+        Ok(Answer { outcome: Outcome::Ok, payload, references })
+    }
+
+    #[test]
+    fn an_answer_that_nobody_asked_for_or_that_comes_twice_is_noticed() {
+        let pending = Pending::default();
+        assert_eq!(pending.complete(0, answer()).unwrap_err(), NotWaiting);
+        assert_eq!(pending.complete(1, answer()).unwrap_err(), NotWaiting);
+        let at = pending.open(Undo::Nothing);
+        assert!(pending.complete(number_of(at), answer()).expect("it waits").is_none());
+        assert_eq!(pending.complete(number_of(at), answer()).unwrap_err(), NotWaiting);
+    }
+
+    #[test]
+    fn an_abandoned_slot_is_free_only_after_its_answer() {
+        let pending = Pending::default();
+        let at = pending.open(Undo::Nothing);
+        assert!(pending.abandon(at));
+        assert_ne!(pending.open(Undo::Nothing), at, "the number is reused too early");
+        assert!(pending.complete(number_of(at), answer()).expect("it waits").is_some());
+        assert_eq!(pending.open(Undo::Nothing), at);
+    }
+
+    #[test]
+    fn the_end_of_the_session_leaves_only_what_a_caller_has_yet_to_take() {
+        let pending = Pending::default();
+        let waiting = pending.open(Undo::Nothing);
+        let abandoned = pending.open(Undo::Nothing);
+        pending.abandon(abandoned);
+        pending.fail_all(&ErrorKind::Disconnected.into());
+        assert_eq!(pending.0.lock().len(), 1);
+        let taken = pending.poll(waiting, &Context::from_waker(Waker::noop()));
+        assert!(matches!(taken, Poll::Ready(Err(e)) if e.kind() == ErrorKind::Disconnected));
+        assert!(pending.is_empty());
+    }
+}

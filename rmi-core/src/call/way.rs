@@ -1,0 +1,156 @@
+//! The way of a call to an object that lives elsewhere: straight to its home, or through the
+//! parent if the home cannot be reached (`gc.md`, rule 11).
+
+use std::sync::Arc;
+
+use rmi_gc::{ExportIndex, NodeId, Standing};
+use rmi_transport::{Body, Call, Target};
+
+use super::{PendingCall, Undo};
+use crate::error::{Error, ErrorKind, Executed};
+use crate::interface::Method;
+use crate::marshal::Message;
+use crate::node::NodeInner;
+use crate::reference::{Identity, Untyped};
+use crate::session::Session;
+use crate::table::Route;
+use crate::thread::ThreadId;
+
+/// A session, and what the object is called on it.
+#[derive(Clone)]
+pub(crate) struct Way {
+    pub(crate) session: Arc<Session>,
+    pub(crate) target: Target,
+    /// Through the parent, which relays.
+    pub(crate) relayed: bool,
+}
+
+impl Way {
+    /// The way that is open at once; `None` if the home has to be dialled first.
+    fn open(node: &NodeInner, identity: &Identity, route: &Route) -> Option<Self> {
+        let home = identity.id.home;
+        let parent = route.parent.and_then(|(peer, index)| Some((node.sessions.open(peer)?, index)));
+        if let Some((session, index)) = &parent {
+            if session.peer == home || route.relayed_calls > 0 {
+                return Some(Self::through(session, *index, session.peer != home));
+            }
+        }
+        let session = node.sessions.open(home)?;
+        let target = Target::Object { index: identity.id.index.0, key: identity.key };
+        Some(Self { session, target, relayed: false })
+    }
+
+    fn through(session: &Arc<Session>, index: ExportIndex, relayed: bool) -> Self {
+        Self { session: Arc::clone(session), target: Target::Export(index.0), relayed }
+    }
+
+    /// The way through the parent.
+    fn relayed(node: &NodeInner, parent: Option<(NodeId, ExportIndex)>) -> Option<Self> {
+        let (peer, index) = parent?;
+        Some(Self::through(&node.sessions.open(peer)?, index, true))
+    }
+
+    /// The way onward for a call that this node relays: it never dials, so that calls keep their
+    /// order.
+    pub(crate) fn onward(node: &NodeInner, identity: &Identity) -> Result<Self, Error> {
+        let route = standing_route(node, identity)?;
+        let open = Self::open(node, identity, &route);
+        open.or_else(|| Self::relayed(node, route.parent)).ok_or_else(|| lost(identity))
+    }
+
+    /// Sends a request on this way.
+    pub(crate) fn start(
+        &self,
+        node: &Arc<NodeInner>,
+        method: &Method,
+        thread: Option<ThreadId>,
+        undo: Undo,
+        message: Message,
+    ) -> Result<PendingCall, Error> {
+        node.stats.calls_sent.add(1);
+        PendingCall::start(node, &self.session, undo, message, |call| {
+            self.body(call, method.id, method.fingerprint, thread)
+        })
+    }
+
+    /// Sends a request that is not answered.
+    pub(crate) fn send(
+        &self,
+        node: &NodeInner,
+        method: &Method,
+        thread: Option<ThreadId>,
+        message: Message,
+    ) -> Result<(), Error> {
+        node.stats.calls_sent.add(1);
+        let body = self.body(0, method.id, method.fingerprint, thread);
+        self.session.send(node, body, message)?;
+        self.session.flush();
+        Ok(())
+    }
+
+    /// The head of a request on this way; call 0 is not answered.
+    pub(crate) fn body(
+        &self,
+        call: u64,
+        method: u32,
+        fingerprint: u32,
+        thread: Option<ThreadId>,
+    ) -> Body {
+        let thread = thread.map(|thread| self.session.thread_to_wire(thread));
+        Body::Call(Call { call, target: self.target, method, fingerprint, thread })
+    }
+}
+
+impl Untyped {
+    /// The way of this reference's next call.
+    ///
+    /// # Errors
+    ///
+    /// `Unreachable`, `Disconnected` or `NoSuchObject`, all of them with `Executed::No`.
+    pub(crate) async fn way(&self) -> Result<Way, Error> {
+        let node = self.node();
+        let identity = self.identity();
+        if self.is_local() {
+            let text = "the object lives here and does not implement the interface";
+            return Err(Error::new(ErrorKind::WrongInterface, text));
+        }
+        let route = standing_route(node, identity)?;
+        match Way::open(node, identity, &route) {
+            Some(way) => Ok(way),
+            None => dial_or_relay(node, identity, &route).await,
+        }
+    }
+}
+
+fn standing_route(node: &NodeInner, identity: &Identity) -> Result<Route, Error> {
+    match node.table.route(identity.id) {
+        Some(route) if route.standing != Standing::Broken => Ok(route),
+        Some(_) | None => Err(lost(identity)),
+    }
+}
+
+/// No way is open. A home that this reference came from was connected once: then the session was
+/// lost, and with it what it counted.
+async fn dial_or_relay(
+    node: &Arc<NodeInner>,
+    identity: &Identity,
+    route: &Route,
+) -> Result<Way, Error> {
+    let home = identity.id.home;
+    if route.parent.is_some_and(|(parent, _)| parent == home) {
+        return Err(lost(identity));
+    }
+    let failed = match node.session_with_home(identity).await {
+        Ok(session) => {
+            let target = Target::Object { index: identity.id.index.0, key: identity.key };
+            return Ok(Way { session, target, relayed: false });
+        }
+        Err(error) => error,
+    };
+    Way::relayed(node, route.parent).ok_or(failed)
+}
+
+fn lost(identity: &Identity) -> Error {
+    let text = format!("the session with its home {} was lost", identity.id.home);
+    Error::new(ErrorKind::Disconnected, text).executed_as(Executed::No).at_peer(identity.id.home)
+}

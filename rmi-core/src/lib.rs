@@ -1,0 +1,59 @@
+//! The node of `rmi`: references, calls, dispatch, distributed threads, monitors.
+//!
+//! Users depend on the facade crate `rmi`. Here is what it is made of, above the frames of
+//! `rmi-transport` and the counts of `rmi-gc`:
+//!
+//! | module | question it answers |
+//! |---|---|
+//! | [`node`] | how does a node start, dial, accept, and end? |
+//! | `session` | what happens to frames on their way out and in? |
+//! | `call` | how does a call leave, get dispatched, and get its answer? |
+//! | `marshal` | how do values with references in them become messages? |
+//! | [`reference`] | what does a user hold? |
+//! | `table` | which objects does the node know, and what keeps each alive? |
+//! | `relay` | how does a node carry calls for another? |
+//! | [`thread`], [`monitor`] | who waits for whom? |
+
+mod call;
+pub mod error;
+pub mod interface;
+pub mod limits;
+pub mod marshal;
+pub mod monitor;
+mod names;
+pub mod node;
+mod reaper;
+pub mod reference;
+mod relay;
+mod session;
+pub mod stats;
+mod table;
+pub mod thread;
+pub mod traits;
+
+pub use self::error::{Error, ErrorKind, Executed, Result};
+pub use rmi_gc::{NodeId, ObjectId};
+pub use rmi_transport::Endpoint;
+
+/// The collector's public types.
+pub mod gc {
+    pub use rmi_gc::{
+        BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State,
+    };
+}
+
+/// What code that `#[remote]` generates needs.
+#[doc(hidden)]
+pub mod private {
+    pub use std::future::Future;
+    pub use std::sync::Arc;
+
+    pub use serde;
+
+    pub use crate::interface::{
+        BoxFuture, Interface, InterfaceInfo, Interfaces, Method, Skeleton, interface_hash,
+    };
+    pub use crate::marshal::{Arguments, Reply, deserialize_reference};
+    pub use crate::reference::{ByArc, ByValue, FromObject, Inherits, Reference, Untyped};
+    pub use crate::traits::{Argument, BorrowedArgument, ErrorValue, Outcome, Value};
+}

@@ -1,0 +1,117 @@
+//! What a node is started with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmi_gc::{BridgeInit, NodeId, Policy};
+use rmi_transport::{Endpoint, transport_for};
+
+use super::{Node, NodeInner, accept};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+/// How long a session may lack a connection before its peer is given up, unless told otherwise.
+const LEASE: Duration = Duration::from_secs(8);
+
+/// Configures a node; made by [`Node::builder`].
+#[derive(Clone, Debug)]
+#[must_use = "a node starts only with `start`"]
+pub struct Builder {
+    pub(super) listen: Vec<String>,
+    pub(super) name: String,
+    pub(super) limits: Limits,
+    pub(super) lease: Duration,
+    pub(super) policy: Policy,
+    pub(super) bridges: BridgeInit,
+    pub(super) threads: bool,
+}
+
+impl Builder {
+    pub(super) fn new() -> Self {
+        Self {
+            listen: Vec::new(),
+            name: String::new(),
+            limits: Limits::default(),
+            lease: LEASE,
+            policy: Policy::default(),
+            bridges: BridgeInit::default(),
+            threads: true,
+        }
+    }
+
+    /// Listens at `endpoint`: `tcp://host:port` (port 0: any), `unix:///path`, `inproc://name`.
+    /// May be given several times; references carry all. Without it the node only dials, and is
+    /// called back over the connections that it made.
+    pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
+        self.listen.push(endpoint.into());
+        self
+    }
+
+    /// What logs and errors call the node, beside its incarnation.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// What peers can make this node hold.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long after its connection was lost a peer is given up, with all that it held. Default
+    /// 8 s.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// How holders stand to the homes of their objects.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// When a bridge takes on its proxy role.
+    pub fn bridges(mut self, bridges: BridgeInit) -> Self {
+        self.bridges = bridges;
+        self
+    }
+
+    /// Whether calls carry their distributed thread. Default true; without, a frame is two or
+    /// three bytes shorter, and a monitor entered by a caller is not re-entered by handlers.
+    pub fn distributed_threads(mut self, carried: bool) -> Self {
+        self.threads = carried;
+        self
+    }
+
+    /// Starts the node on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// `Unreachable` if an endpoint cannot be listened at, or is not one.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime.
+    pub async fn start(self) -> Result<Node> {
+        let runtime = tokio::runtime::Handle::current();
+        let mut listeners = Vec::new();
+        for text in &self.listen {
+            let cannot = |error: &dyn std::fmt::Display| {
+                Error::new(ErrorKind::Unreachable, format!("cannot listen at {text}: {error}"))
+            };
+            let endpoint: Endpoint = text.parse().map_err(|error| cannot(&error))?;
+            let listening = transport_for(&endpoint).listen(&endpoint).await;
+            listeners.push(listening.map_err(|error| cannot(&error))?);
+        }
+        let endpoints = listeners.iter().map(|listener| listener.endpoint()).collect();
+        // An incarnation is random, so that a restarted node is a new peer.
+        let id = NodeId(rand::random());
+        let inner = Arc::new(NodeInner::new(id, self, endpoints, runtime));
+        for listener in listeners {
+            accept::listen(&inner, listener);
+        }
+        Ok(Node::new(inner))
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of a node: calls in progress finish, peers are told, everything is let go.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rmi_transport::{Body, Goodbye};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::NodeInner;
+use crate::error::{Error, ErrorKind};
+use crate::marshal::Message;
+
+/// How long a shutdown waits for calls in progress, and then for the last bytes to leave.
+const CALLS_TIME_MAX: Duration = Duration::from_secs(10);
+const BYTES_TIME_MAX: Duration = Duration::from_secs(1);
+/// How often it looks.
+const LOOK_AFTER: Duration = Duration::from_millis(2);
+
+/// A flag that can be waited for.
+#[derive(Clone, Default)]
+pub(crate) struct Closed(Arc<(AtomicBool, Notify)>);
+
+impl Closed {
+    /// True for the first who sets it.
+    fn set(&self) -> bool {
+        let first = !self.0.0.swap(true, Ordering::AcqRel);
+        self.0.1.notify_waiters();
+        first
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.0.load(Ordering::Acquire)
+    }
+
+    pub(super) async fn wait(&self) {
+        loop {
+            let told = self.0.1.notified();
+            if self.is_set() {
+                return;
+            }
+            told.await;
+        }
+    }
+}
+
+impl NodeInner {
+    /// Ends the node, once; a second call waits for the first.
+    pub(super) async fn shut_down(self: &Arc<Self>) {
+        if !self.closed.set() {
+            return self.down.wait().await;
+        }
+        drop(self.names.clear());
+        // New calls are turned down from here on; those that run may finish.
+        let _ = timeout(CALLS_TIME_MAX, self.quiet()).await;
+        let sessions = self.sessions.all();
+        for session in &sessions {
+            let reason = Goodbye::ShuttingDown;
+            let goodbye = Body::Goodbye { reason, text: "the node shuts down".to_owned() };
+            if session.send(self, goodbye, Message::default()).is_ok() {
+                session.flush();
+            }
+        }
+        let _ = timeout(BYTES_TIME_MAX, async {
+            while sessions.iter().any(|session| session.has_bytes_to_send()) {
+                tokio::time::sleep(LOOK_AFTER).await;
+            }
+        })
+        .await;
+        for session in &sessions {
+            session.end(Error::new(ErrorKind::ShutDown, "this node was shut down"));
+            self.sessions.give_up(self, session);
+        }
+        self.down.set();
+    }
+
+    /// Waits until no call is in progress, in or out.
+    async fn quiet(&self) {
+        let busy = || {
+            self.sessions.all().iter().any(|session| {
+                session.is_open() && (session.incoming.running() > 0 || !session.pending.is_empty())
+            })
+        };
+        while busy() {
+            tokio::time::sleep(LOOK_AFTER).await;
+        }
+    }
+}

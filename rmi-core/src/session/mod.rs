@@ -1,0 +1,193 @@
+//! A session: the relation of two incarnations, as one node sees it.
+//!
+//! `rmi-transport` numbers and carries its frames, `rmi-gc` keeps its ledger of references; here
+//! they meet. [`send`] writes frames, [`receive`] accounts for what arrives, [`driver`] is the
+//! one task that a session has.
+
+mod driver;
+mod receive;
+mod send;
+mod sessions;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use bytes::BytesMut;
+use parking_lot::Mutex;
+use rmi_gc::{ExportIndex, Ledger, NodeId};
+use rmi_transport::{Connection, Endpoint, Hello, Thread, Wire};
+use tokio::sync::Notify;
+
+pub(crate) use self::driver::drive;
+pub(crate) use self::receive::Violation;
+pub(crate) use self::sessions::Sessions;
+use crate::call::{Incoming, Pending};
+use crate::error::{Error, ErrorKind, Executed};
+use crate::reference::Identity;
+use crate::relay::RelayedHolds;
+use crate::thread::ThreadId;
+
+/// How many indices may be owed releases before they are sent on a frame of their own at once.
+const RELEASE_PENDING_MAX: usize = 4_096;
+
+/// One session. Shared by its driver, by callers, and by handlers that have not answered yet.
+pub(crate) struct Session {
+    /// Distinguishes this session from a later one with the same peer.
+    serial: u64,
+    pub(crate) peer: NodeId,
+    /// The peer's incarnation and address, as errors and logs name it.
+    pub(crate) peer_name: String,
+    /// Where the peer listens, for the references that it describes as its own.
+    endpoints: Arc<[Endpoint]>,
+    /// The origin of distributed threads that began in the peer's process.
+    peer_origin: u64,
+    connection: Connection,
+    ledger: Mutex<Ledger<Arc<Identity>>>,
+    pub(crate) pending: Pending,
+    pub(crate) incoming: Incoming,
+    pub(crate) relayed_holds: RelayedHolds,
+    /// Something waits for a frame to ride on, and the driver knows: it will send one by itself
+    /// if none goes out in time.
+    attention: AtomicBool,
+    /// Frames enqueued so far.
+    frames_sent: AtomicU64,
+    /// The rendezvous knows that this session has ended.
+    closed_rendezvous: AtomicBool,
+    /// Told when the peer is given up before its lease is over.
+    given_up_early: Notify,
+    /// Why the session ended; set once.
+    end: OnceLock<Error>,
+    /// Told when buffered bytes were written.
+    room: Notify,
+}
+
+impl Session {
+    /// A session whose hand-shake is over; `received` is what came behind it.
+    pub(crate) fn new(wire: Box<dyn Wire>, hello: &Hello, received: BytesMut) -> Self {
+        static SERIAL: AtomicU64 = AtomicU64::new(1);
+        let peer = NodeId(hello.incarnation);
+        let name = if hello.name.is_empty() { "" } else { " " };
+        let peer_name = format!("{peer}{name}{} ({})", hello.name, wire.peer());
+        let connection = Connection::new(wire, received);
+        connection
+            .enqueue(|outgoing| outgoing.frames.set_bytes_max(hello.limits.frame_bytes_max));
+        Self {
+            serial: SERIAL.fetch_add(1, Ordering::Relaxed),
+            peer,
+            peer_name,
+            endpoints: hello.endpoints.iter().filter_map(|text| text.parse().ok()).collect(),
+            peer_origin: hello.thread_origin,
+            connection,
+            ledger: Mutex::new(Ledger::new()),
+            pending: Pending::default(),
+            incoming: Incoming::default(),
+            relayed_holds: RelayedHolds::default(),
+            attention: AtomicBool::new(false),
+            frames_sent: AtomicU64::new(0),
+            closed_rendezvous: AtomicBool::new(false),
+            given_up_early: Notify::new(),
+            end: OnceLock::new(),
+            room: Notify::new(),
+        }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.end.get().is_none()
+    }
+
+    /// Ends the session for `reason`: calls in progress fail with it, handlers are cancelled.
+    /// What references it carried is settled when the peer is given up (`Sessions`).
+    pub(crate) fn end(&self, reason: Error) {
+        if self.end.set(reason.at_peer(&self.peer_name)).is_err() {
+            return;
+        }
+        self.connection.close();
+        self.pending.fail_all(&self.ended());
+        self.incoming.cancel_all();
+        self.room.notify_waiters();
+    }
+
+    /// The error of a call that cannot be made, or go on, because the session ended.
+    pub(crate) fn ended(&self) -> Error {
+        let error = self.end.get().cloned();
+        error.unwrap_or_else(|| ErrorKind::Disconnected.into()).executed_as(Executed::Maybe)
+    }
+
+    /// Waits until the peer has read enough that another message may be buffered for it.
+    pub(crate) async fn wait_for_room(&self, bytes_buffered_max: usize) {
+        while self.is_open() && self.connection.bytes_buffered() > bytes_buffered_max {
+            let told = self.room.notified();
+            if self.connection.bytes_buffered() > bytes_buffered_max {
+                told.await;
+            }
+        }
+    }
+
+    /// We owe the peer a release. Called under the lock of an entry: it only notes and wakes.
+    pub(crate) fn owe(&self, index: ExportIndex, count: u32) {
+        let owed = {
+            let mut ledger = self.ledger.lock();
+            ledger.owe(index, count);
+            ledger.owed_indices()
+        };
+        self.ask_for_attention();
+        if owed >= RELEASE_PENDING_MAX {
+            self.connection.wake();
+        }
+    }
+
+    /// Has the driver look, in a while, whether what is owed has found a frame to ride on.
+    fn ask_for_attention(&self) {
+        if !self.attention.swap(true, Ordering::AcqRel) && !driver::is_driving(self) {
+            self.connection.wake();
+        }
+    }
+
+    /// Writes what was enqueued, unless this thread is answering what it has just read: then all
+    /// of it goes out in one write.
+    pub(crate) fn flush(&self) {
+        if !driver::is_driving(self) {
+            self.connection.flush();
+        }
+    }
+
+    /// How `thread` is named towards the peer.
+    pub(crate) fn thread_to_wire(&self, thread: ThreadId) -> Thread {
+        use rmi_transport::Origin;
+        let origin = match thread.origin() {
+            origin if origin == crate::thread::process_origin() => Origin::Sender,
+            origin if origin == self.peer_origin => Origin::Receiver,
+            origin => Origin::Other(origin),
+        };
+        Thread { origin, number: thread.number() }
+    }
+
+    /// The thread that the peer names.
+    pub(crate) fn thread_from_wire(&self, thread: Thread) -> ThreadId {
+        use rmi_transport::Origin;
+        let origin = match thread.origin {
+            Origin::Sender => self.peer_origin,
+            Origin::Receiver => crate::thread::process_origin(),
+            Origin::Other(origin) => origin,
+        };
+        ThreadId::from_parts(origin, thread.number)
+    }
+
+    /// Do bytes wait for the peer to read them?
+    pub(crate) fn has_bytes_to_send(&self) -> bool {
+        self.is_open() && self.connection.bytes_buffered() > 0
+    }
+
+    /// What waits in the ledger: (releases owed, meanings remembered).
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        let ledger = self.ledger.lock();
+        (ledger.owed_indices(), ledger.remembered())
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("serial", &self.serial).field("peer", &self.peer_name).finish()
+    }
+}

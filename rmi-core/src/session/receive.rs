@@ -1,0 +1,227 @@
+//! What arrives: acknowledgement, then references in their order, then releases; only then what
+//! the frame is about. One serial task does it, before any payload is decoded.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rmi_gc::{ExportIndex, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved};
+use rmi_transport::{
+    Body, Description, Frame, FrameError, Goodbye, Outcome, Reference, SessionError,
+};
+use smallvec::SmallVec;
+
+use super::Session;
+use crate::call::builtin::EXIT;
+use crate::call::{Answer, ReceivedCall, Undo, Way};
+use crate::error::{Error, ErrorKind, Executed};
+use crate::interface::InterfaceId;
+use crate::marshal::{Arguments, Message, References};
+use crate::monitor::NotHeld;
+use crate::node::NodeInner;
+use crate::reaper;
+use crate::reference::{Identity, Untyped};
+use crate::table::NotCallable;
+
+/// The peer broke the protocol: its session ends, and no other.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Violation {
+    #[error("a malformed frame: {0}")]
+    Frame(#[from] FrameError),
+    #[error("{0}")]
+    Session(#[from] SessionError),
+    #[error("{0}")]
+    Collector(#[from] PeerMisbehaved),
+    #[error("named export index {0}, which it was never given")]
+    NeverGiven(u64),
+    #[error("answered call {0}, which is not waiting")]
+    NotWaiting(u64),
+    #[error("used call number {0} for two calls at once")]
+    CallNumberInUse(u64),
+    #[error("{0}")]
+    NotHeld(NotHeld),
+}
+
+/// What the driver does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    GoOn,
+    /// It was the peer's last frame.
+    End(Goodbye, String),
+}
+
+/// The references of a frame, and why one of them leads nowhere, if one does.
+#[derive(Default)]
+struct Received {
+    references: References,
+    broken: Option<Error>,
+}
+
+impl Session {
+    /// Takes one frame. Answers and further frames are only enqueued; the driver flushes.
+    pub(super) fn receive(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        frame: Frame,
+    ) -> Result<Next, Violation> {
+        let Frame { ack, wants_ack, body, references, releases, payload } = frame;
+        self.take_acknowledgement(node, ack)?;
+        let received = self.take_references(node, references)?;
+        for (index, count) in releases {
+            self.take_release(node, ExportIndex(index), count)?;
+        }
+        // Only now may a frame of ours acknowledge this one: it is accounted for.
+        self.connection.enqueue(|outgoing| outgoing.session.taken(wants_ack));
+        if wants_ack {
+            self.ask_for_attention();
+        }
+        match body {
+            Body::Call(head) => {
+                if self.incoming.is_running(head.call) {
+                    return Err(Violation::CallNumberInUse(head.call));
+                }
+                let Received { references, broken } = received;
+                let arguments = Arguments { payload, references };
+                self.dispatch(node, ReceivedCall { head, arguments, broken })?;
+            }
+            Body::Answer { call, outcome } => {
+                self.take_answer(node, call, outcome, payload, received)?;
+            }
+            Body::Cancel { call } => self.incoming.cancel(call),
+            Body::Control => {}
+            Body::Goodbye { reason, text } => return Ok(Next::End(reason, text)),
+        }
+        Ok(Next::GoOn)
+    }
+
+    fn take_acknowledgement(&self, node: &NodeInner, ack: u64) -> Result<(), Violation> {
+        let news = self.connection.enqueue(|outgoing| outgoing.session.acknowledged(ack));
+        let Some(up_to) = news.transpose()?.flatten() else { return Ok(()) };
+        let mut unpinned: SmallVec<[(ObjectId, u32); 4]> = SmallVec::new();
+        self.ledger
+            .lock()
+            .acknowledged(FrameNumber(up_to), |object, count| unpinned.push((object, count)));
+        for (object, count) in unpinned {
+            let freed =
+                node.table.unpinned(object, self.peer, count, |owed| node.sessions.owe(owed));
+            reaper::reap(freed);
+        }
+        Ok(())
+    }
+
+    fn take_references(
+        &self,
+        node: &Arc<NodeInner>,
+        rows: Vec<Reference>,
+    ) -> Result<Received, Violation> {
+        let mut received = Received::default();
+        node.stats.references_received.add(rows.len() as u64);
+        for row in rows {
+            match self.take_reference(node, row)? {
+                Ok(identity) => received.references.push(Untyped::counted(node, identity)),
+                Err(error) => received.broken = Some(error),
+            }
+        }
+        Ok(received)
+    }
+
+    /// Accounts for one reference (rule 3). An inner error is a reference that leads nowhere: the
+    /// peer may have it rightly, if we gave up the node that it came by.
+    fn take_reference(
+        &self,
+        node: &NodeInner,
+        row: Reference,
+    ) -> Result<Result<Arc<Identity>, Error>, Violation> {
+        let received = |index, depth, identity| {
+            node.table.received(self.peer, index, depth, identity, |owed| node.sessions.owe(owed))
+        };
+        match row {
+            Reference::Described(description) => {
+                let index = ExportIndex(description.index);
+                let depth = description.depth;
+                let identity = Arc::new(self.identity(*description));
+                self.ledger.lock().described(index, identity.id, Arc::clone(&identity))?;
+                Ok(Ok(received(index, depth, identity)?))
+            }
+            Reference::Known { index } => {
+                let index = ExportIndex(index);
+                let (_, identity) = self.ledger.lock().known(index)?;
+                Ok(Ok(received(index, identity.depth, identity)?))
+            }
+            Reference::Yours { index } => {
+                let own = node.table.received_own(self.peer, ExportIndex(index));
+                own.map(Ok).ok_or(Violation::NeverGiven(index))
+            }
+            Reference::YoursByKey { index, key } => {
+                let id = ObjectId { home: node.id, index: ObjectIndex(index) };
+                let own = node.table.received_own_by_key(id.index, &key);
+                Ok(own.map_err(|reason| {
+                    let kind = match reason {
+                        NotCallable::Gone => ErrorKind::NoSuchObject,
+                        NotCallable::WrongKey => ErrorKind::Denied,
+                    };
+                    let text = format!("the message holds a reference to {id}");
+                    Error::new(kind, text).executed_as(Executed::No)
+                }))
+            }
+        }
+    }
+
+    fn identity(&self, description: Description) -> Identity {
+        let Description { home, object, key, interfaces, endpoints, depth, .. } = description;
+        let id = ObjectId {
+            home: home.map_or(self.peer, NodeId),
+            index: ObjectIndex(object),
+        };
+        Identity {
+            id,
+            key,
+            depth,
+            interfaces: interfaces.into_iter().map(InterfaceId).collect(),
+            endpoints: match home {
+                None => Arc::clone(&self.endpoints),
+                // An address of a scheme that we do not know is one that we cannot dial.
+                Some(_) => endpoints.iter().filter_map(|text| text.parse().ok()).collect(),
+            },
+        }
+    }
+
+    fn take_release(
+        &self,
+        node: &NodeInner,
+        index: ExportIndex,
+        count: u32,
+    ) -> Result<(), Violation> {
+        node.stats.releases_received.add(1);
+        let freed =
+            node.table.released(index, self.peer, count, |owed| node.sessions.owe(owed))?;
+        reaper::reap(freed);
+        Ok(())
+    }
+
+    fn take_answer(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        call: u64,
+        outcome: Outcome,
+        payload: Bytes,
+        received: Received,
+    ) -> Result<(), Violation> {
+        let Received { references, broken } = received;
+        let result = match broken {
+            Some(error) => Err(error.executed_as(Executed::Yes)),
+            None => Ok(Answer { outcome, payload, references }),
+        };
+        let late = self.pending.complete(call, result);
+        let Some((undo, answer)) = late.map_err(|_| Violation::NotWaiting(call))? else {
+            return Ok(());
+        };
+        if let (Undo::Leave(target, thread), Ok(Answer { outcome: Outcome::Ok, .. })) =
+            (undo, answer)
+        {
+            // Whoever wanted to enter this monitor has gone, and is inside.
+            let way = Way { session: Arc::clone(self), target, relayed: false };
+            let _ = way.send(node, &EXIT, Some(thread), Message::default());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! The sessions of a node: at most one for each incarnation of a peer.
+
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use dashmap::DashMap;
+use parking_lot::Mutex;
+use rmi_gc::{NodeId, Release};
+use rmi_transport::{Hello, Refusal, Rendezvous, Verdict, Wire};
+use tokio::sync::Notify;
+
+use super::{Session, drive};
+use crate::error::{Error, ErrorKind};
+use crate::monitor::Holder;
+use crate::node::NodeInner;
+use crate::reaper;
+
+pub(crate) struct Sessions {
+    rendezvous: Mutex<Rendezvous>,
+    /// Open ones, and ended ones whose peer has not been given up yet.
+    by_peer: DashMap<NodeId, Arc<Session>>,
+    /// Told when a session begins or ends.
+    changed: Notify,
+}
+
+impl Sessions {
+    pub(crate) fn new(own: NodeId) -> Self {
+        Self {
+            rendezvous: Mutex::new(Rendezvous::new(own.0)),
+            by_peer: DashMap::new(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// The session with `peer`, if it is open.
+    pub(crate) fn open(&self, peer: NodeId) -> Option<Arc<Session>> {
+        let session = self.by_peer.get(&peer)?;
+        session.is_open().then(|| Arc::clone(&session))
+    }
+
+    /// A release is owed. Called under the lock of the entry that owes it; if the session by
+    /// which the references came is gone, so is the debt.
+    pub(crate) fn owe(&self, release: Release) {
+        if let Some(session) = self.by_peer.get(&release.to) {
+            session.owe(release.index, release.count);
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Arc<Session>> {
+        self.by_peer.iter().map(|session| Arc::clone(&session)).collect()
+    }
+
+    pub(crate) fn count_open(&self) -> usize {
+        self.by_peer.iter().filter(|session| session.is_open()).count()
+    }
+
+    /// Waits until there is an open session with `peer`.
+    pub(crate) async fn wait_for(&self, peer: NodeId) -> Arc<Session> {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(session) = self.open(peer) {
+                return session;
+            }
+            changed.await;
+        }
+    }
+
+    /// As acceptor: may `peer` have a session by this connection? A peer that has one is welcomed
+    /// all the same, to learn whom it has reached: it will yield.
+    pub(crate) fn greeted(&self, peer: NodeId, token: u64) -> Verdict {
+        match self.rendezvous.lock().greeted(peer.0, token) {
+            Verdict::Refuse(Refusal::AlreadyConnected) | Verdict::Proceed => Verdict::Proceed,
+            refused @ Verdict::Refuse(_) => refused,
+        }
+    }
+
+    /// As dialler: does the session go by this connection?
+    pub(crate) fn welcomed(&self, peer: NodeId) -> Verdict {
+        self.rendezvous.lock().welcomed(peer.0)
+    }
+
+    /// As acceptor: the hand-shake came to nothing.
+    pub(crate) fn abandoned(&self, peer: NodeId, token: u64) {
+        self.rendezvous.lock().abandoned(peer.0, token);
+    }
+
+    /// As dialler: the session was open for the rendezvous, but its hand-shake failed.
+    pub(crate) fn never_began(&self, peer: NodeId) {
+        self.rendezvous.lock().closed(peer.0);
+    }
+
+    /// As acceptor: the peer confirmed. One that begins a session where we have one has lost
+    /// that, though we have not noticed yet.
+    pub(crate) fn confirmed(&self, node: &Arc<NodeInner>, peer: NodeId, token: u64) {
+        if self.rendezvous.lock().confirmed(peer.0, token) {
+            return;
+        }
+        if let Some(stale) = self.open(peer) {
+            stale.end(Error::new(ErrorKind::Disconnected, "the peer began another session"));
+            self.ended(node, &stale);
+        }
+        let mut rendezvous = self.rendezvous.lock();
+        rendezvous.greeted(peer.0, token);
+        rendezvous.confirmed(peer.0, token);
+    }
+
+    /// Begins the session that the rendezvous has admitted.
+    pub(crate) fn begin(
+        &self,
+        node: &Arc<NodeInner>,
+        wire: Box<dyn Wire>,
+        hello: &Hello,
+        received: BytesMut,
+    ) -> Arc<Session> {
+        let session = Arc::new(Session::new(wire, hello, received));
+        let before = self.by_peer.get(&session.peer).map(|before| Arc::clone(&before));
+        if let Some(before) = before {
+            self.give_up(node, &before);
+        }
+        self.by_peer.insert(session.peer, Arc::clone(&session));
+        tracing::info!(peer = %session.peer_name, "session begun");
+        node.runtime.spawn(drive(Arc::clone(node), Arc::clone(&session)));
+        self.changed.notify_waiters();
+        session
+    }
+
+    /// The session has ended: another one may begin, and monitors that the peer held are free.
+    pub(crate) fn ended(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
+        if session.closed_rendezvous.swap(true, std::sync::atomic::Ordering::AcqRel) {
+            return;
+        }
+        for object in node.table.objects() {
+            object.monitor.holder_gone(Holder::Peer(session.peer));
+        }
+        session.relayed_holds.leave_all(node);
+        self.rendezvous.lock().closed(session.peer.0);
+        self.changed.notify_waiters();
+        tracing::info!(peer = %session.peer_name, "session ended");
+    }
+
+    /// Gives the peer up: what it held is released, what came from it is in doubt.
+    pub(crate) fn give_up(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
+        session.end(ErrorKind::Disconnected.into());
+        self.ended(node, session);
+        session.given_up_early.notify_one();
+        let same = |_: &NodeId, known: &Arc<Session>| Arc::ptr_eq(known, session);
+        if self.by_peer.remove_if(&session.peer, same).is_none() {
+            return;
+        }
+        let freed = node.table.peer_gone(session.peer, |release| self.owe(release));
+        reaper::reap(freed);
+    }
+}

@@ -1,0 +1,259 @@
+//! Frames: what two nodes say to each other once they are connected.
+//!
+//! A frame is an envelope of fixed layout, two tables (the references that its payload contains,
+//! and the references that its sender gives back), and a payload that only the codec understands.
+//! Whatever is numbered from one side's point of view says which side's.
+
+mod decode;
+mod encode;
+mod failure;
+mod limits;
+mod reader;
+mod varint;
+
+use bytes::Bytes;
+
+pub use decode::{FrameError, decode};
+pub use encode::{FrameBuffer, FrameWriter, TooLarge};
+pub use failure::Failure;
+pub use limits::{
+    ENDPOINTS_MAX, FRAME_BYTES_LEAST, FRAME_BYTES_MAX, FrameLimits, INTERFACES_MAX, REFERENCES_MAX,
+    RELEASES_MAX, TEXT_BYTES_MAX,
+};
+
+pub(crate) use encode::{bounded, put_text};
+pub(crate) use reader::Reader;
+
+/// One frame, as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// How many frames the sender has received since it last acknowledged.
+    pub ack: u64,
+    /// The sender would like to have this frame acknowledged soon, whether or not the receiver
+    /// has anything else to say.
+    pub wants_ack: bool,
+    /// What the frame is about.
+    pub body: Body,
+    /// The references in the payload, in the order in which the payload names them.
+    pub references: Vec<Reference>,
+    /// References to objects in the receiver's export table that are gone at the sender: the
+    /// export index, and how many.
+    pub releases: Vec<(u64, u32)>,
+    /// The codec's part.
+    pub payload: Bytes,
+}
+
+impl Frame {
+    /// Appends the frame to `frames`, and says how many bytes it took.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLarge`]: it is over one of the receiver's limits; nothing was appended.
+    pub fn encode(&self, frames: &mut FrameBuffer) -> Result<usize, TooLarge> {
+        let mut writer = frames.begin(&Head {
+            ack: self.ack,
+            wants_ack: self.wants_ack,
+            body: self.body.clone(),
+        });
+        for reference in &self.references {
+            writer.reference(reference);
+        }
+        for (index, count) in &self.releases {
+            writer.release(*index, *count);
+        }
+        writer.finish(&self.payload)
+    }
+}
+
+/// The part of a frame that is known before its tables and its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// See [`Frame::ack`].
+    pub ack: u64,
+    /// See [`Frame::wants_ack`].
+    pub wants_ack: bool,
+    /// See [`Frame::body`].
+    pub body: Body,
+}
+
+/// What a frame is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Call a method.
+    Call(Call),
+    /// A call of the receiver's has ended.
+    Answer {
+        /// The call's id, as the receiver of this frame chose it.
+        call: u64,
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// The sender is no longer interested in a call of its own.
+    Cancel {
+        /// The call's id, as the sender chose it.
+        call: u64,
+    },
+    /// Only the acknowledgement and the tables matter.
+    Control,
+    /// The sender ends the session: this is its last frame.
+    Goodbye {
+        /// Why, for the receiver to act upon.
+        reason: Goodbye,
+        /// Why, for its log.
+        text: String,
+    },
+}
+
+/// A call of a method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Chosen by the caller, and free again once it is answered. 0 is a one-way call, which is
+    /// never answered.
+    pub call: u64,
+    /// Whose method it is.
+    pub target: Target,
+    /// The hash of the method's name.
+    pub method: u32,
+    /// The hash of the method's argument and result types, as the caller knows them.
+    pub fingerprint: u32,
+    /// The distributed thread that calls.
+    pub thread: Option<Thread>,
+}
+
+/// Whose method is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// An entry of the receiver's export table; 0 is the node itself.
+    Export(u64),
+    /// An object whose home is the receiver, for a caller that holds its key.
+    Object {
+        /// The object's index at its home.
+        index: u64,
+        /// The object's key.
+        key: [u8; 16],
+    },
+}
+
+/// A distributed thread: the node where it began, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// Where the thread began.
+    pub origin: Origin,
+    /// Its number at its origin.
+    pub number: u64,
+}
+
+/// Where a distributed thread began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Origin {
+    /// At the node that sends the frame.
+    Sender,
+    /// At the node that receives it: the thread comes home.
+    Receiver,
+    /// Elsewhere, by the origin's number in its hand-shakes.
+    Other(u64),
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The payload is the result.
+    Ok,
+    /// The payload is the application's error.
+    Err,
+    /// The payload is a [`Failure`].
+    Failed,
+}
+
+/// Why a node ends a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Goodbye {
+    /// It shuts down.
+    ShuttingDown,
+    /// The receiver of this frame broke the protocol.
+    ProtocolViolation,
+    /// The receiver of this frame is over one of the sender's limits.
+    LimitReached,
+    /// Nobody at the sender needs the session.
+    Unused,
+}
+
+/// One row of the reference table: one counted reference, or one that comes home.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// To an object that the sender has not yet described in this session.
+    Described(Box<Description>),
+    /// To an object that it has.
+    Known {
+        /// The sender's export index.
+        index: u64,
+    },
+    /// To an object in the receiver's export table: it comes home, or back.
+    Yours {
+        /// The receiver's export index.
+        index: u64,
+    },
+    /// To an object whose home is the receiver, but which the sender did not get from it.
+    YoursByKey {
+        /// The object's index at its home.
+        index: u64,
+        /// The object's key.
+        key: [u8; 16],
+    },
+}
+
+/// What a receiver needs to know of an object that it may not have seen before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// The sender's export index.
+    pub index: u64,
+    /// The incarnation of the object's home; `None` if that is the sender, in which case `object`
+    /// equals `index` and `endpoints` is empty.
+    pub home: Option<u64>,
+    /// The object's index at its home.
+    pub object: u64,
+    /// The key with which the home is asked for the object.
+    pub key: [u8; 16],
+    /// The interfaces that the object has, by the hashes of their names.
+    pub interfaces: Vec<u64>,
+    /// Where the home can be dialled. Empty if that is the sender, who told it in the hand-shake.
+    pub endpoints: Vec<String>,
+    /// How many nodes the reference has passed through since it left its home.
+    pub depth: u8,
+}
+
+/// The numbers that stand for kinds, outcomes, reasons and rows on the wire, and the flags.
+mod code {
+    pub(super) const CALL: u8 = 1;
+    pub(super) const ANSWER: u8 = 2;
+    pub(super) const CANCEL: u8 = 3;
+    pub(super) const CONTROL: u8 = 4;
+    pub(super) const GOODBYE: u8 = 5;
+
+    /// Flags of every kind.
+    pub(super) const WANTS_ACK: u8 = 0x01;
+    pub(super) const REFERENCES: u8 = 0x02;
+    pub(super) const RELEASES: u8 = 0x04;
+    pub(super) const COMMON: u8 = WANTS_ACK | REFERENCES | RELEASES;
+    /// Flags of calls.
+    pub(super) const KEY: u8 = 0x08;
+    pub(super) const THREAD: u8 = 0x10;
+    /// Flags of answers: two bits, of which one at most is set.
+    pub(super) const ERR: u8 = 0x08;
+    pub(super) const FAILED: u8 = 0x10;
+
+    pub(super) const ORIGIN_SENDER: u8 = 1;
+    pub(super) const ORIGIN_RECEIVER: u8 = 2;
+    pub(super) const ORIGIN_OTHER: u8 = 3;
+
+    pub(super) const SHUTTING_DOWN: u8 = 1;
+    pub(super) const PROTOCOL_VIOLATION: u8 = 2;
+    pub(super) const LIMIT_REACHED: u8 = 3;
+    pub(super) const UNUSED: u8 = 4;
+
+    pub(super) const DESCRIBED_HERE: u8 = 1;
+    pub(super) const DESCRIBED_ELSEWHERE: u8 = 2;
+    pub(super) const KNOWN: u8 = 3;
+    pub(super) const YOURS: u8 = 4;
+    pub(super) const YOURS_BY_KEY: u8 = 5;
+}

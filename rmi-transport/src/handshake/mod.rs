@@ -1,0 +1,302 @@
+//! How two nodes get to know each other, before the first frame.
+//!
+//! The dialler says hello; the acceptor answers with a welcome, which says the same about itself;
+//! the dialler says go, and frames follow. Either may refuse instead. In between, the node
+//! decides whether it wants the connection ([`Rendezvous`](crate::rendezvous::Rendezvous)).
+
+mod message;
+mod stranger;
+
+use bytes::BytesMut;
+
+use crate::frame::FRAME_BYTES_LEAST;
+use message::{Message, take_message};
+pub use stranger::Stranger;
+
+/// The version of the protocol that this crate speaks.
+pub const PROTOCOL_VERSION: u16 = 1;
+
+/// What a node says about itself.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hello {
+    /// This run of the node.
+    pub incarnation: u64,
+    /// Under which number its distributed threads are known; the same for all nodes of a process.
+    pub thread_origin: u64,
+    /// The codec of all payloads.
+    pub codec: u8,
+    /// A hash of whatever else both codecs must agree on.
+    pub codec_fingerprint: u32,
+    /// What the node accepts.
+    pub limits: PeerLimits,
+    /// Optional parts of the protocol that the node knows, by bit. Both sides use those that both
+    /// know.
+    pub features: u32,
+    /// The node's name, for logs; may be empty.
+    pub name: String,
+    /// Where the node can be dialled; empty for one that only dials.
+    pub endpoints: Vec<String>,
+}
+
+/// What a node accepts, as far as its peer has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PeerLimits {
+    /// Bytes of a frame, without its length.
+    pub frame_bytes_max: u32,
+}
+
+/// Why a node does not want a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It speaks another version of the protocol.
+    Version,
+    /// It uses another codec.
+    Codec,
+    /// There is a session between the two already.
+    AlreadyConnected,
+    /// The node has dialled itself.
+    SelfConnection,
+    /// It has as many peers as it may have.
+    Full,
+    /// It shuts down.
+    ShuttingDown,
+    /// What came was not this protocol.
+    NotRmi,
+    /// Both dialled at once, and the other connection is used.
+    Yielded,
+    /// The hand-shake broke the rules.
+    Malformed,
+    /// A reason that this version does not know.
+    Unknown(u8),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Version => f.write_str("other protocol version"),
+            Refusal::Codec => f.write_str("other codec"),
+            Refusal::AlreadyConnected => f.write_str("already connected"),
+            Refusal::SelfConnection => f.write_str("the node has dialled itself"),
+            Refusal::Full => f.write_str("too many peers"),
+            Refusal::ShuttingDown => f.write_str("shutting down"),
+            Refusal::NotRmi => f.write_str("not the rmi protocol"),
+            Refusal::Yielded => f.write_str("the connection dialled from the other side is used"),
+            Refusal::Malformed => f.write_str("malformed hand-shake"),
+            Refusal::Unknown(code) => write!(f, "reason {code}"),
+        }
+    }
+}
+
+/// Why there is no session after a hand-shake.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandshakeError {
+    /// The peer does not speak this protocol.
+    #[error("the peer does not speak rmi: {saw}")]
+    NotRmi {
+        /// What it seems to speak.
+        saw: Stranger,
+    },
+    /// The peer refused.
+    #[error("refused by the peer: {reason}{}{text}", if text.is_empty() { "" } else { ": " })]
+    Refused {
+        /// Why, to act upon.
+        reason: Refusal,
+        /// Why, in its own words.
+        text: String,
+    },
+    /// We refused.
+    #[error("refused: {reason}")]
+    Declined {
+        /// Why.
+        reason: Refusal,
+    },
+    /// The peer speaks another version of this protocol.
+    #[error("protocol version {ours} here, {theirs} at the peer")]
+    VersionMismatch {
+        /// [`PROTOCOL_VERSION`].
+        ours: u16,
+        /// The peer's.
+        theirs: u16,
+    },
+    /// The payloads would not be understood.
+    #[error("codec {} ({:08x}) here, {} ({:08x}) at the peer", ours.0, ours.1, theirs.0, theirs.1)]
+    CodecMismatch {
+        /// Our codec and its fingerprint.
+        ours: (u8, u32),
+        /// The peer's.
+        theirs: (u8, u32),
+    },
+    /// A message of the hand-shake is larger than any can be.
+    #[error("a hand-shake message of {bytes} bytes, where {bytes_max} are accepted")]
+    TooLarge {
+        /// Its size.
+        bytes: u16,
+        /// What is accepted.
+        bytes_max: u16,
+    },
+    /// The peer accepts frames only up to a size that answers may exceed.
+    #[error("the peer accepts frames up to {bytes} bytes, where at least {bytes_least} are due")]
+    LimitTooSmall {
+        /// What the peer accepts.
+        bytes: u32,
+        /// What every node has to accept.
+        bytes_least: u32,
+    },
+    /// A message that does not belong here, or breaks off.
+    #[error("malformed hand-shake: {0}")]
+    Malformed(&'static str),
+    /// The peer closed the connection during the hand-shake.
+    #[error("the peer closed the connection during the hand-shake")]
+    Truncated,
+    /// The peer took too long.
+    #[error("no hand-shake within {limit_ms} ms")]
+    TimedOut {
+        /// How long it could have taken.
+        limit_ms: u64,
+    },
+    /// The connection failed.
+    #[error("the connection failed during the hand-shake")]
+    Io(#[from] std::io::Error),
+}
+
+impl HandshakeError {
+    /// What the peer is to be told before the connection is closed; empty if there is nothing
+    /// to tell.
+    pub fn refusal(&self) -> Vec<u8> {
+        let reason = match self {
+            HandshakeError::NotRmi { saw } => return saw.refusal(),
+            HandshakeError::VersionMismatch { .. } => Refusal::Version,
+            HandshakeError::CodecMismatch { .. } => Refusal::Codec,
+            HandshakeError::TooLarge { .. }
+            | HandshakeError::LimitTooSmall { .. }
+            | HandshakeError::Malformed(_) => Refusal::Malformed,
+            HandshakeError::Declined { reason } => *reason,
+            HandshakeError::Refused { .. }
+            | HandshakeError::Truncated
+            | HandshakeError::TimedOut { .. }
+            | HandshakeError::Io(_) => return Vec::new(),
+        };
+        Message::Refuse { reason, text: self.to_string() }.encode()
+    }
+}
+
+/// How far a hand-shake has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// More bytes are needed.
+    More,
+    /// As acceptor: the peer has said hello; [`welcome`](Handshake::welcome) it, or
+    /// [`refuse`](Handshake::refuse).
+    Greeted(Hello),
+    /// As dialler: the peer has welcomed us; [`go`](Handshake::go), or
+    /// [`refuse`](Handshake::refuse).
+    Welcomed(Hello),
+    /// As acceptor: the peer goes. What is left in the buffer are frames.
+    Confirmed,
+}
+
+/// One side of a hand-shake.
+///
+/// ```text
+///  dial ──▶ AwaitsWelcome ──Welcome──▶ Decides ──go──────▶ Ended
+///
+///  accept ─▶ AwaitsHello ───Hello────▶ Decides ──welcome─▶ AwaitsGo ──Go──▶ Ended
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Handshake {
+    ours: Hello,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum State {
+    AwaitsHello,
+    AwaitsWelcome,
+    AwaitsGo,
+    /// It is our turn.
+    Decides,
+    Ended,
+}
+
+impl Handshake {
+    /// Begins as dialler, with the bytes that are to be sent first.
+    pub fn dial(ours: Hello) -> (Self, Vec<u8>) {
+        let hello = Message::Hello(ours.clone()).encode();
+        (Handshake { ours, state: State::AwaitsWelcome }, hello)
+    }
+
+    /// Begins as acceptor.
+    pub fn accept(ours: Hello) -> Self {
+        Handshake { ours, state: State::AwaitsHello }
+    }
+
+    /// Takes the next message off `input`.
+    ///
+    /// # Errors
+    ///
+    /// A [`HandshakeError`] is final. Its [`refusal`](HandshakeError::refusal) is to be sent
+    /// before the connection is closed.
+    pub fn handle_input(&mut self, input: &mut BytesMut) -> Result<Progress, HandshakeError> {
+        let awaits = match self.state {
+            State::AwaitsHello | State::AwaitsWelcome | State::AwaitsGo => self.state,
+            // What comes now is for later: it is our turn, or it is frames.
+            State::Decides | State::Ended => return Ok(Progress::More),
+        };
+        let Some(message) = take_message(input)? else { return Ok(Progress::More) };
+        match (awaits, message) {
+            (_, Message::Refuse { reason, text }) => Err(HandshakeError::Refused { reason, text }),
+            (State::AwaitsHello, Message::Hello(theirs)) => {
+                self.check(&theirs)?;
+                self.state = State::Decides;
+                Ok(Progress::Greeted(theirs))
+            }
+            (State::AwaitsWelcome, Message::Welcome(theirs)) => {
+                self.check(&theirs)?;
+                self.state = State::Decides;
+                Ok(Progress::Welcomed(theirs))
+            }
+            (State::AwaitsGo, Message::Go) => {
+                self.state = State::Ended;
+                Ok(Progress::Confirmed)
+            }
+            (_, Message::Hello(_) | Message::Welcome(_) | Message::Go) => {
+                Err(HandshakeError::Malformed("a message out of turn"))
+            }
+        }
+    }
+
+    /// As acceptor, after [`Greeted`](Progress::Greeted): what to send to go on.
+    pub fn welcome(&mut self) -> Vec<u8> {
+        debug_assert_eq!(self.state, State::Decides);
+        self.state = State::AwaitsGo;
+        Message::Welcome(self.ours.clone()).encode()
+    }
+
+    /// As dialler, after [`Welcomed`](Progress::Welcomed): what to send to go on. Frames may
+    /// follow at once.
+    pub fn go(&mut self) -> Vec<u8> {
+        debug_assert_eq!(self.state, State::Decides);
+        self.state = State::Ended;
+        Message::Go.encode()
+    }
+
+    /// What to send to end the connection instead.
+    pub fn refuse(&mut self, reason: Refusal, text: &str) -> Vec<u8> {
+        self.state = State::Ended;
+        Message::Refuse { reason, text: text.to_owned() }.encode()
+    }
+
+    fn check(&self, theirs: &Hello) -> Result<(), HandshakeError> {
+        let codec = |hello: &Hello| (hello.codec, hello.codec_fingerprint);
+        let bytes = theirs.limits.frame_bytes_max;
+        if codec(&self.ours) != codec(theirs) {
+            Err(HandshakeError::CodecMismatch { ours: codec(&self.ours), theirs: codec(theirs) })
+        } else if bytes < FRAME_BYTES_LEAST {
+            Err(HandshakeError::LimitTooSmall { bytes, bytes_least: FRAME_BYTES_LEAST })
+        } else {
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,18 @@
+use rmi::{Result, remote};
+
+#[remote]
+trait Account {
+    async fn balance(&self) -> Result<i64>;
+}
+
+struct Savings;
+
+impl Account for Savings {
+    async fn balance(&self) -> Result<i64> {
+        let shared = std::rc::Rc::new(12);
+        std::future::ready(()).await;
+        Ok(*shared)
+    }
+}
+
+fn main() {}

@@ -1,0 +1,29 @@
+use rmi::{Result, remote};
+
+#[remote]
+trait Account {
+    async fn balance(&self) -> Result<i64>;
+}
+
+#[remote]
+struct Savings;
+
+#[remote]
+impl Account for Savings {
+    async fn balance(&self) -> Result<i64> {
+        Ok(12)
+    }
+}
+
+#[remote]
+async fn open() -> Result<()> {
+    Ok(())
+}
+
+#[remote]
+mod bank {}
+
+#[remote]
+enum Currency {}
+
+fn main() {}

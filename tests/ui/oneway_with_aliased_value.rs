@@ -1,0 +1,11 @@
+use rmi::{Result, remote};
+
+type Answer = Result<u64>;
+
+#[remote]
+trait Account {
+    #[remote(oneway)]
+    async fn note(&self, text: String) -> Answer;
+}
+
+fn main() {}

@@ -1,0 +1,33 @@
+use rmi::{Result, remote};
+
+#[remote(nmae = "bank.Account")]
+trait Misspelt {}
+
+#[remote(name = 7)]
+trait NoText {}
+
+#[remote(name = "")]
+trait Nameless {}
+
+#[remote(name = "one", name = "two")]
+trait TwoNames {}
+
+#[remote(name)]
+trait NoValue {}
+
+#[remote("bank.Account")]
+trait NoKey {}
+
+#[remote]
+trait Methods {
+    #[remote(one_way)]
+    async fn misspelt(&self) -> Result<()>;
+    #[remote(oneway, oneway)]
+    async fn twice(&self) -> Result<()>;
+    #[remote]
+    async fn nothing(&self) -> Result<()>;
+    #[remote(oneway = true)]
+    async fn valued(&self) -> Result<()>;
+}
+
+fn main() {}

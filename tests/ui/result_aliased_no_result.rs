@@ -1,0 +1,10 @@
+use rmi::{Result, remote};
+
+type Cents = i64;
+
+#[remote]
+trait Account {
+    async fn balance(&self) -> Cents;
+}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use rmi::{Result, remote};
+
+#[remote]
+trait Account {
+    async fn close(&self);
+}
+
+fn main() {}
