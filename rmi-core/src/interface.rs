@@ -57,11 +57,6 @@ impl Method {
     }
 }
 
-/// The number that stands for a trait's name where a reference inherits it.
-pub const fn interface_hash(name: &str) -> u64 {
-    fnv1a(FNV_START, name)
-}
-
 /// An interface at run time; implemented by `#[remote]` for the object-safe twin of the trait.
 pub trait Interface: Send + Sync + 'static {
     /// The name by which nodes know it: the trait's, unless `#[remote(name = "…")]` says otherwise.
@@ -177,17 +172,25 @@ impl Interfaces {
         fingerprint: u32,
         arguments: Arguments,
     ) -> Result<BoxFuture<'static, Reply>, Error> {
+        let mut other = None;
         for slot in &self.slots {
-            let Some(expected) = slot.skeleton.fingerprint(method) else { continue };
-            if expected != fingerprint {
-                return Err(slot.mismatch(method));
+            match slot.skeleton.fingerprint(method) {
+                Some(expected) if expected == fingerprint => {
+                    if let Some(handler) = slot.skeleton.handle(method, arguments) {
+                        return Ok(handler);
+                    }
+                    break;
+                }
+                // An object may be a `Cell<u8>` and a `Cell<String>`, whose methods differ in
+                // nothing but the fingerprint.
+                Some(_) => other = Some(slot),
+                None => {}
             }
-            if let Some(handler) = slot.skeleton.handle(method, arguments) {
-                return Ok(handler);
-            }
-            break;
         }
-        Err(Error::new(ErrorKind::NoSuchMethod, format!("the object has {}", self.names())))
+        Err(other.map_or_else(
+            || Error::new(ErrorKind::NoSuchMethod, format!("the object has {}", self.names())),
+            |slot| slot.mismatch(method),
+        ))
     }
 
     /// What a node is told that asks for a description: each interface with its methods.

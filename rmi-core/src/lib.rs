@@ -51,9 +51,11 @@ pub mod private {
     pub use serde;
 
     pub use crate::interface::{
-        BoxFuture, Interface, InterfaceInfo, Interfaces, Method, Skeleton, interface_hash,
+        BoxFuture, Interface, InterfaceInfo, Interfaces, Method, Skeleton,
     };
     pub use crate::marshal::{Arguments, Reply, deserialize_reference};
-    pub use crate::reference::{ByArc, ByValue, FromObject, Inherits, Reference, Untyped};
+    pub use crate::reference::{
+        ByArc, ByValue, Extends, FromObject, Inherits, Reference, Remote, Untyped,
+    };
     pub use crate::traits::{Argument, BorrowedArgument, ErrorValue, Outcome, Value};
 }

@@ -63,6 +63,8 @@ pub trait Outcome {
     type Error;
     /// The result itself.
     fn into_result(self) -> Result<Self::Value, Self::Error>;
+    /// The way back, for a caller who knows no more of the type than that it is a `Result`.
+    fn from_result(result: Result<Self::Value, Self::Error>) -> Self;
 }
 
 impl<T, E> Outcome for Result<T, E> {
@@ -71,5 +73,9 @@ impl<T, E> Outcome for Result<T, E> {
 
     fn into_result(self) -> Self {
         self
+    }
+
+    fn from_result(result: Self) -> Self {
+        result
     }
 }

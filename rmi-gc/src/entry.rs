@@ -16,7 +16,7 @@ use crate::{
 /// ```
 /// use rmi_gc::{Bridge, Entry, ExportIndex, Fate, NodeId, ObjectId, ObjectIndex, Release, Sent};
 ///
-/// let [home, us, child] = [NodeId(1), NodeId(2), NodeId(3)];
+/// let (home, child) = (NodeId(1), NodeId(3));
 /// let id = ObjectId { home, index: ObjectIndex(17) };
 ///
 /// // A reference comes from the home, is passed on, and our own handle is dropped: the entry is a zombie.
@@ -29,7 +29,6 @@ use crate::{
 /// let release = Release { to: home, index: ExportIndex(17), count: 1 };
 /// let gone = Fate::Gone { export: Some(ExportIndex(4)), release: Some(release) };
 /// assert_eq!(entry.released(child, 1), Ok(gone));
-/// # let _ = us;
 /// ```
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub enum Entry {

@@ -101,8 +101,8 @@ impl fmt::Display for Snapshot {
         if self.is_empty() {
             return write!(f, "empty");
         }
-        write!(f, "{} exports, {} bridges, ", exports.len(), bridges.len())?;
-        write!(f, "{owed_releases} releases owed, {remembered} indices remembered")?;
+        write!(f, "exports {}, bridges {}, ", exports.len(), bridges.len())?;
+        write!(f, "releases owed {owed_releases}, indices remembered {remembered}")?;
         exports.iter().chain(bridges).try_for_each(|entry| write!(f, "\n  {entry}"))
     }
 }

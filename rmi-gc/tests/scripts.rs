@@ -9,7 +9,7 @@ use rmi_gc::{Frame, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, WireReference
 
 mod world;
 
-use world::{A, Action, B, C, Letter, NODES, World};
+use world::{A, Action, B, C, D, Letter, World};
 
 const OBJECT: ObjectId = ObjectId { home: A, index: ObjectIndex(1) };
 
@@ -21,7 +21,11 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        Self { world: World::new(1), transcript: String::new() }
+        Self::among(3)
+    }
+
+    fn among(nodes: usize) -> Self {
+        Self { world: World::new(nodes, 1), transcript: String::new() }
     }
 
     fn step(&mut self, action: Action) -> &mut Self {
@@ -32,10 +36,10 @@ impl Script {
     }
 
     fn take(&mut self, action: &Action) -> Result<String, PeerMisbehaved> {
-        let arriving = match action {
-            Action::Deliver { from, to } => self.world.link(*from, *to).lane.front().cloned(),
-            _ => None,
-        };
+        let mut arriving = None;
+        if let Action::Deliver { from, to } = action {
+            arriving = self.world.link(*from, *to).lane.front().map(number);
+        }
         let effects = self.world.step(action)?;
         let mut line = match action {
             Action::Send { from, to, .. } | Action::Write { from, to } => {
@@ -50,8 +54,7 @@ impl Script {
             Action::Draft { from, to, .. } => format!("{from} begins a frame to {to}"),
             Action::RollBack { from, to } => format!("{from} rolls the frame to {to} back"),
             Action::Deliver { from, to } => {
-                let letter = arriving.map_or_else(String::new, |letter| number(&letter));
-                format!("{to} gets {letter} of {from}")
+                format!("{to} gets {} of {from}", arriving.unwrap_or_default())
             }
             Action::Drop { node, object } => format!("{node} drops {object}"),
             Action::GiveUp { by, peer } => format!("{by} gives {peer} up"),
@@ -117,8 +120,9 @@ impl Script {
 
     /// Shows all that the nodes share.
     fn tables(&mut self) -> &mut Self {
-        for node in NODES {
-            let table = self.world.node(node).snapshot().to_string();
+        let tables: Vec<_> =
+            self.world.nodes().map(|node| self.world.node(node).snapshot().to_string()).collect();
+        for table in tables {
             self.note(&format!("    {}", table.replace('\n', "\n    ")));
         }
         self
@@ -187,11 +191,11 @@ fn a_zombie_counts_until_its_child_releases_and_the_release_climbs() {
             c gets #1 of b; o1@a arrives
             a drops o1@a
             b drops o1@a
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 0  children b ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Zombie  local 0  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                c: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  parent b x1 ×1  depth 2
             c drops o1@a
             c flushes to b #1 ack #1, release x1 ×1
@@ -199,8 +203,8 @@ fn a_zombie_counts_until_its_child_releases_and_the_release_climbs() {
             b flushes to a #1 ack #1, release x1 ×1
             a gets #1 of b; o1@a is FREED
                 a: empty
-                b: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
-                c: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
+                c: exports 0, bridges 0, releases owed 0, indices remembered 1
             b tells c ack #1
             c gets an acknowledgement of b
             a tells b ack #1
@@ -213,15 +217,8 @@ fn a_zombie_counts_until_its_child_releases_and_the_release_climbs() {
 
 #[test]
 fn a_reference_that_comes_home_is_a_local_handle_and_counts_for_nobody() {
-    Script::new()
-        .pass(A, B)
-        .drop(A)
-        .pass(B, A)
-        .drop(B)
-        .flush(B, A)
-        .tables()
-        .drop(A)
-        .reads(expect![[r#"
+    Script::new().pass(A, B).drop(A).pass(B, A).drop(B).flush(B, A).tables().drop(A).reads(
+        expect![[r#"
             a sends b #1 ack #0, my x1 is o1@a at depth 1
             b gets #1 of a; o1@a arrives
             a drops o1@a
@@ -230,12 +227,13 @@ fn a_reference_that_comes_home_is_a_local_handle_and_counts_for_nobody() {
             b drops o1@a
             b flushes to a #2 ack #1, release x1 ×1
             a gets #2 of b
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1
-                b: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
                 c: empty
             a drops o1@a; o1@a is FREED
-        "#]]);
+        "#]],
+    );
 }
 
 #[test]
@@ -257,9 +255,9 @@ fn a_reference_comes_home_while_the_last_holder_lets_go_on_the_same_frame() {
             b drops o1@a
             b sends a #1 ack #1, your x1, release x1 ×1
             a gets #1 of b; o1@a arrives
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1
-                b: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
                 c: empty
             a drops o1@a; o1@a is FREED
         "#]]);
@@ -267,67 +265,53 @@ fn a_reference_comes_home_while_the_last_holder_lets_go_on_the_same_frame() {
 
 #[test]
 fn a_reference_returns_through_the_parent_and_wakes_a_zombie() {
-    Script::new()
-        .pass(A, B)
-        .pass(B, C)
-        .drop(B)
-        .tables()
-        .pass(C, B)
-        .tables()
-        .reads(expect![[r#"
-            a sends b #1 ack #0, my x1 is o1@a at depth 1
-            b gets #1 of a; o1@a arrives
-            b sends c #1 ack #0, my x1 is o1@a at depth 2
-            c gets #1 of b; o1@a arrives
-            b drops o1@a
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1  children b ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Zombie  local 0  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  parent b x1 ×1  depth 2
-            c sends b #1 ack #1, your x1
-            b gets #1 of c; o1@a arrives
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1  children b ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  parent b x1 ×1  depth 2
-        "#]]);
+    Script::new().pass(A, B).pass(B, C).drop(B).tables().pass(C, B).tables().reads(expect![[r#"
+        a sends b #1 ack #0, my x1 is o1@a at depth 1
+        b gets #1 of a; o1@a arrives
+        b sends c #1 ack #0, my x1 is o1@a at depth 2
+        c gets #1 of b; o1@a arrives
+        b drops o1@a
+            a: exports 1, bridges 0, releases owed 0, indices remembered 0
+              o1@a  Counting  local 1  children b ×1
+            b: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Zombie  local 0  children c ×1  parent a x1 ×1  depth 1
+            c: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Counting  local 1  parent b x1 ×1  depth 2
+        c sends b #1 ack #1, your x1
+        b gets #1 of c; o1@a arrives
+            a: exports 1, bridges 0, releases owed 0, indices remembered 0
+              o1@a  Counting  local 1  children b ×1
+            b: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
+            c: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Counting  local 1  parent b x1 ×1  depth 2
+    "#]]);
 }
 
 #[test]
 fn a_reference_that_is_known_from_another_keeps_its_parent() {
-    Script::new()
-        .pass(A, B)
-        .pass(A, C)
-        .pass(B, C)
-        .tables()
-        .flush(C, B)
-        .tables()
-        .reads(expect![[r#"
-            a sends b #1 ack #0, my x1 is o1@a at depth 1
-            b gets #1 of a; o1@a arrives
-            a sends c #1 ack #0, my x1 is o1@a at depth 1
-            c gets #1 of a; o1@a arrives
-            b sends c #1 ack #0, my x1 is o1@a at depth 2
-            c gets #1 of b; o1@a arrives
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1  children b ×1, c ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 1 releases owed, 2 indices remembered
-                  o1@a  Counting  local 2  parent a x1 ×1  depth 1
-            c flushes to b #1 ack #1, release x1 ×1
-            b gets #1 of c
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1  children b ×1, c ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 0 releases owed, 2 indices remembered
-                  o1@a  Counting  local 2  parent a x1 ×1  depth 1
-        "#]]);
+    Script::new().pass(A, B).pass(A, C).pass(B, C).tables().flush(C, B).tables().reads(expect![[r#"
+        a sends b #1 ack #0, my x1 is o1@a at depth 1
+        b gets #1 of a; o1@a arrives
+        a sends c #1 ack #0, my x1 is o1@a at depth 1
+        c gets #1 of a; o1@a arrives
+        b sends c #1 ack #0, my x1 is o1@a at depth 2
+        c gets #1 of b; o1@a arrives
+            a: exports 1, bridges 0, releases owed 0, indices remembered 0
+              o1@a  Counting  local 1  children b ×1, c ×1
+            b: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
+            c: exports 0, bridges 1, releases owed 1, indices remembered 2
+              o1@a  Counting  local 2  parent a x1 ×1  depth 1
+        c flushes to b #1 ack #1, release x1 ×1
+        b gets #1 of c
+            a: exports 1, bridges 0, releases owed 0, indices remembered 0
+              o1@a  Counting  local 1  children b ×1, c ×1
+            b: exports 0, bridges 1, releases owed 0, indices remembered 1
+              o1@a  Counting  local 1  parent a x1 ×1  depth 1
+            c: exports 0, bridges 1, releases owed 0, indices remembered 2
+              o1@a  Counting  local 2  parent a x1 ×1  depth 1
+    "#]]);
 }
 
 #[test]
@@ -348,21 +332,21 @@ fn the_home_as_a_late_sender_becomes_the_parent() {
             c gets #1 of b; o1@a arrives
             a sends c #1 ack #0, my x1 is o1@a at depth 1
             c gets #1 of a; o1@a arrives
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1  children b ×1, c ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 1 releases owed, 2 indices remembered
+                c: exports 0, bridges 1, releases owed 1, indices remembered 2
                   o1@a  Counting  local 2  parent a x1 ×1  depth 1
             c flushes to b #1 ack #1, release x1 ×1
             b gets #1 of c
             b drops o1@a
             b flushes to a #1 ack #1, release x1 ×1
             a gets #1 of b
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1  children c ×1
-                b: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
-                c: 0 exports, 1 bridges, 0 releases owed, 2 indices remembered
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
+                c: exports 0, bridges 1, releases owed 0, indices remembered 2
                   o1@a  Counting  local 2  parent a x1 ×1  depth 1
         "#]]);
 }
@@ -392,9 +376,9 @@ fn a_release_crosses_a_reference_that_is_not_described_again() {
             a sends b #2 ack #0, my x1
             a gets #1 of b
             b gets #2 of a; o1@a arrives
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1  children b ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  parent a x1 ×1  depth 1
                 c: empty
             a sends b #3 ack #1, my x1
@@ -419,9 +403,38 @@ fn a_roll_back_takes_back_its_own_reference_only() {
         .tables()
         .begin(B, C)
         .roll_back(B, C)
-        .send(B, C)
+        .pass(B, C)
         .begin(C, A)
-        .reads(expect![[r#""#]]);
+        .roll_back(C, A)
+        .tables()
+        .reads(expect![[r#"
+            a sends b #1 ack #0, my x1 is o1@a at depth 1
+            b gets #1 of a; o1@a arrives
+            a begins a frame to b
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 2  children b ×2
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  parent a x1 ×1  depth 1
+                c: empty
+            a rolls the frame to b back
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1  children b ×1
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  parent a x1 ×1  depth 1
+                c: empty
+            b begins a frame to c
+            b rolls the frame to c back
+            b sends c #1 ack #0, my x1 is o1@a at depth 2
+            c gets #1 of b; o1@a arrives
+            c begins a frame to a
+            c rolls the frame to a back
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1  children b ×1
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
+                c: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  parent b x1 ×1  depth 2
+        "#]]);
 }
 
 #[test]
@@ -449,11 +462,11 @@ fn a_pin_holds_until_a_slow_acknowledgement() {
             b drops o1@a
             c sends a #1 ack #0, your o1@a by key
             c drops o1@a
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 0  children b ×1
-                b: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Zombie  local 0  children c ×1  parent a x1 ×1  depth 1
-                c: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
+                c: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 0  pins a ×1  parent b x1 ×1  depth 2
             a gets #1 of c; o1@a arrives
             a tells c ack #1
@@ -462,28 +475,26 @@ fn a_pin_holds_until_a_slow_acknowledgement() {
             b gets #1 of c
             b flushes to a #1 ack #1, release x1 ×1
             a gets #1 of b
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1
-                b: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
-                c: 0 exports, 0 bridges, 0 releases owed, 1 indices remembered
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
+                c: exports 0, bridges 0, releases owed 0, indices remembered 1
             a drops o1@a; o1@a is FREED
         "#]]);
 }
 
 #[test]
-fn an_orphan_takes_its_own_child_for_no_parent() {
+fn an_orphan_takes_no_other_parent_and_owes_the_reference_back() {
     Script::new()
         .pass(A, B)
         .pass(B, C)
         .give_up(A, B)
-        .tables()
+        .pass(A, C)
         .pass(C, B)
+        .tables()
         .drop(B)
         .drop(B)
-        .drop(C)
-        .flush(C, B)
-        .acknowledge(B, C)
-        .drop(A)
+        .flush(B, C)
         .tables()
         .reads(expect![[r#"
             a sends b #1 ack #0, my x1 is o1@a at depth 1
@@ -492,24 +503,89 @@ fn an_orphan_takes_its_own_child_for_no_parent() {
             c gets #1 of b; o1@a arrives
             a gives b up
             b notices that a gave it up
-                a: 1 exports, 0 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1
-                b: 0 exports, 1 bridges, 0 releases owed, 0 indices remembered
-                  o1@a  Counting  local 1  children c ×1  Broken
-                c: 0 exports, 1 bridges, 0 releases owed, 1 indices remembered
-                  o1@a  Counting  local 1  parent b x1 ×1  depth 2
-            c sends b #1 ack #1, your x1
+            a sends c #1 ack #0, my x1 is o1@a at depth 1
+            c gets #1 of a; o1@a arrives
+            c sends b #1 ack #1, my x1 is o1@a at depth 2, release x1 ×1
             b gets #1 of c; o1@a arrives
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1  children c ×1
+                b: exports 0, bridges 1, releases owed 1, indices remembered 1
+                  o1@a  Counting  local 2  Broken
+                c: exports 0, bridges 1, releases owed 0, indices remembered 2
+                  o1@a  Counting  local 2  children b ×1  parent a x1 ×1  depth 1
             b drops o1@a
             b drops o1@a
+            b flushes to c #2 ack #1, release x1 ×1
+            c gets #2 of b
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1  children c ×1
+                b: exports 0, bridges 0, releases owed 0, indices remembered 1
+                c: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 2  parent a x1 ×1  depth 1
+        "#]]);
+}
+
+#[test]
+fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
+    Script::new()
+        .pass(A, B)
+        .pass(B, C)
+        .drop(A)
+        .give_up(A, B)
+        .send(C, A)
+        .drop(C)
+        .arrive(C, A)
+        .acknowledge(A, C)
+        .flush(C, B)
+        .drop(B)
+        .acknowledge(B, C)
+        .tables()
+        .reads(expect![[r#"
+            a sends b #1 ack #0, my x1 is o1@a at depth 1
+            b gets #1 of a; o1@a arrives
+            b sends c #1 ack #0, my x1 is o1@a at depth 2
+            c gets #1 of b; o1@a arrives
+            a drops o1@a
+            a gives b up; o1@a is FREED
+            b notices that a gave it up
+            c sends a #1 ack #0, your o1@a by key
             c drops o1@a
-            c flushes to b #2 ack #1, release x1 ×1
-            b gets #2 of c
-            b tells c ack #2
+            a gets #1 of c; o1@a is lost
+            a tells c ack #1
+            c gets an acknowledgement of a
+            c flushes to b #1 ack #1, release x1 ×1
+            b gets #1 of c
+            b drops o1@a
+            b tells c ack #1
             c gets an acknowledgement of b
-            a drops o1@a; o1@a is FREED
                 a: empty
                 b: empty
                 c: empty
         "#]]);
+}
+
+#[test]
+fn an_orphan_takes_its_grandchild_for_no_parent() {
+    Script::among(4).pass(A, B).pass(B, C).pass(C, D).give_up(A, B).pass(D, B).tables().reads(
+        expect![[r#"
+            a sends b #1 ack #0, my x1 is o1@a at depth 1
+            b gets #1 of a; o1@a arrives
+            b sends c #1 ack #0, my x1 is o1@a at depth 2
+            c gets #1 of b; o1@a arrives
+            c sends d #1 ack #0, my x1 is o1@a at depth 3
+            d gets #1 of c; o1@a arrives
+            a gives b up
+            b notices that a gave it up
+            d sends b #1 ack #0, my x1 is o1@a at depth 4
+            b gets #1 of d; o1@a arrives
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1
+                b: exports 0, bridges 1, releases owed 1, indices remembered 1
+                  o1@a  Counting  local 2  children c ×1  Broken
+                c: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  children d ×1  parent b x1 ×1  depth 2
+                d: exports 0, bridges 1, releases owed 0, indices remembered 1
+                  o1@a  Counting  local 1  children b ×1  parent c x1 ×1  depth 3
+        "#]],
+    );
 }

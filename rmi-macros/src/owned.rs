@@ -105,6 +105,9 @@ mod tests {
     fn the_suggestion_has_no_borrow_at_any_depth() {
         let nested: Type = parse_quote!(Vec<(&'static str, Option<&&[u8]>)>);
         let want: Type = parse_quote!(Vec<(String, Option<Vec<u8>>)>);
-        assert_eq!(deeply_owned(&nested).to_token_stream().to_string(), want.to_token_stream().to_string());
+        assert_eq!(
+            deeply_owned(&nested).to_token_stream().to_string(),
+            want.to_token_stream().to_string()
+        );
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn parse(options: TokenStream, item: TokenStream) -> Result<Parsed, T
 /// The name in `name = "..."`.
 fn trait_options(options: TokenStream, mistakes: &mut Mistakes) -> Option<LitStr> {
     let mut name = None;
-    for option in metas(options, mistakes) {
+    for option in metas(options, mistakes).unwrap_or_default() {
         if !option.path().is_ident("name") {
             let what = format!("`#[remote]` has no option `{}`", text(option.path()));
             mistakes.add(&option, what, "the option of a trait is `name = \"...\"`");
@@ -52,7 +52,8 @@ fn trait_options(options: TokenStream, mistakes: &mut Mistakes) -> Option<LitStr
                 mistakes.add(&option, "the name is given twice", "keep one of the two");
             }
             Ok(literal) if literal.value().trim().is_empty() => {
-                let instead = "write how other nodes shall know it, as in `name = \"bank.Account\"`";
+                let instead =
+                    "write how other nodes shall know it, as in `name = \"bank.Account\"`";
                 mistakes.add(&literal, "an interface's name cannot be empty", instead);
             }
             Ok(literal) => name = Some(literal),
@@ -73,8 +74,9 @@ pub(crate) fn method_options(attrs: &mut Vec<Attribute>, mistakes: &mut Mistakes
     for attr in own {
         let options = match &attr.meta {
             Meta::List(list) => metas(list.tokens.clone(), mistakes),
-            Meta::Path(_) | Meta::NameValue(_) => Vec::new(),
+            Meta::Path(_) | Meta::NameValue(_) => Some(Vec::new()),
         };
+        let Some(options) = options else { continue };
         if options.is_empty() {
             let instead = "write `#[remote(oneway)]`, or leave the attribute out";
             mistakes.add(&attr, "`#[remote]` on a method needs an option", instead);
@@ -100,12 +102,16 @@ fn is_remote(attr: &Attribute) -> bool {
     attr.path().segments.last().is_some_and(|segment| segment.ident == "remote")
 }
 
-fn metas(options: TokenStream, mistakes: &mut Mistakes) -> Vec<Meta> {
+/// The options of one attribute; `None` if they are no list of options, which is reported.
+fn metas(options: TokenStream, mistakes: &mut Mistakes) -> Option<Vec<Meta>> {
     match Punctuated::<Meta, Token![,]>::parse_terminated.parse2(options) {
-        Ok(metas) => metas.into_iter().collect(),
+        Ok(metas) => Some(metas.into_iter().collect()),
         Err(error) => {
-            mistakes.absorb(error);
-            Vec::new()
+            let instead = "on a trait, write `#[remote(name = \"bank.Account\")]`; \
+                           on a method, `#[remote(oneway)]`";
+            let text = format!("these are no options of `#[remote]`: {error}\nhelp: {instead}");
+            mistakes.absorb(syn::Error::new(error.span(), text));
+            None
         }
     }
 }

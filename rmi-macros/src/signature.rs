@@ -80,7 +80,10 @@ mod tests {
     fn a_signature_has_one_text_however_it_is_formatted() {
         let cases: [(Type, &str); 8] = [
             (parse_quote!(Result<i64>), "Result<i64>"),
-            (parse_quote!(std::result::Result< (), BankError, >), "std::result::Result<(), BankError>"),
+            (
+                parse_quote!(std::result::Result< (), BankError, >),
+                "std::result::Result<(), BankError>",
+            ),
             (parse_quote!(HashMap<String, Vec<(u8,)>>), "HashMap<String, Vec<(u8,)>>"),
             (parse_quote!([u8; 4]), "[u8; 4]"),
             (parse_quote!([u8; { N + 1 }]), "[u8; {N + 1}]"),

@@ -121,9 +121,7 @@ impl Connection {
             sending.outbox.give_up();
         }
         drop(sending);
-        if !is_writing {
-            self.wire.shut_down();
-        }
+        
         self.wake_driver();
     }
 

@@ -147,9 +147,9 @@ mod tests {
         assert!(!session.ack_owed());
         session.frame_received(0, true).unwrap();
         session.frame_received(0, false).unwrap();
-        assert!(session.ack_owed());
+        assert!(session.ack_owed(), "W14");
         assert_eq!(session.next_frame(), (1, 3));
-        assert!(!session.ack_owed());
+        assert!(!session.ack_owed(), "W14");
     }
 
     #[test]

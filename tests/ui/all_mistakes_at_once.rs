@@ -1,4 +1,4 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {

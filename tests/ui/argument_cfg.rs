@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn log(&self, #[cfg(unix)] level: u8) -> Result<()>;
+    async fn log(&self, #[cfg(unix)] level: u8) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,4 +1,4 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
@@ -6,13 +6,13 @@ trait Account {
     async fn many(
         &self, a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8, i: u8, j: u8, k: u8, l: u8,
         m: u8, n: u8, o: u8, p: u8,
-    ) -> Result<()>;
+    ) -> rmi::Result<()>;
 
     #[rustfmt::skip]
     async fn too_many(
         &self, a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8, i: u8, j: u8, k: u8, l: u8,
         m: u8, n: u8, o: u8, p: u8, q: u8,
-    ) -> Result<()>;
+    ) -> rmi::Result<()>;
 }
 
 fn main() {}

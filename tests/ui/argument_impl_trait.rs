@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn name(&self, name: impl Into<String>) -> Result<()>;
+    async fn name(&self, name: impl Into<String>) -> rmi::Result<()>;
 }
 
 fn main() {}

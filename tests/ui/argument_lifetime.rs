@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn tag(&self, tag: &'static str) -> Result<()>;
-    async fn maybe(&self, tag: std::borrow::Cow<'_, str>) -> Result<()>;
+    async fn tag(&self, tag: &'static str) -> rmi::Result<()>;
+    async fn maybe(&self, tag: std::borrow::Cow<'_, str>) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn fill(&self, entries: &mut Vec<u8>) -> Result<()>;
+    async fn fill(&self, entries: &mut Vec<u8>) -> rmi::Result<()>;
 }
 
 fn main() {}

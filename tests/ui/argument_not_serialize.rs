@@ -1,12 +1,12 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 struct Picture;
 
 #[remote]
 trait Album {
-    async fn add(&self, picture: Picture) -> Result<()>;
-    async fn look(&self, picture: &Picture) -> Result<()>;
-    async fn first(&self) -> Result<Picture>;
+    async fn add(&self, picture: Picture) -> rmi::Result<()>;
+    async fn look(&self, picture: &Picture) -> rmi::Result<()>;
+    async fn first(&self) -> rmi::Result<Picture>;
 }
 
 fn main() {}

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn merge(&self, other: Self) -> Result<()>;
-    async fn split(&self) -> Result<Vec<Self>>;
+    async fn merge(&self, other: Self) -> rmi::Result<()>;
+    async fn split(&self) -> rmi::Result<Vec<Self>>;
 }
 
 fn main() {}

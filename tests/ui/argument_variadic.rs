@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn print(&self, format: String, ...) -> Result<()>;
+    async fn print(&self, format: String, _: ...) -> rmi::Result<()>;
 }
 
 fn main() {}

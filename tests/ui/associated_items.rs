@@ -1,11 +1,11 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
     type Currency;
     const LIMIT: i64;
     make_methods!();
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 fn main() {}

@@ -1,4 +1,4 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[derive(serde::Serialize, serde::Deserialize)]
 enum BankError {

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn name<'a>(&'a self, prefix: &'a str) -> Result<String>;
+    async fn name<'a>(&'a self, prefix: &'a str) -> rmi::Result<String>;
 }
 
 fn main() {}

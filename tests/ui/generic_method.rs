@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn put<T: serde::Serialize>(&self, value: T) -> Result<()>;
-    async fn chunk<const N: usize>(&self, value: [u8; N]) -> Result<()>;
+    async fn put<T: serde::Serialize>(&self, value: T) -> rmi::Result<()>;
+    async fn chunk<const N: usize>(&self, value: [u8; N]) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn name(&self) -> Result<String>
+    async fn name(&self) -> rmi::Result<String>
     where
         Self: Clone;
 }

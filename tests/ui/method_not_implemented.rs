@@ -1,15 +1,15 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn balance(&self) -> Result<i64>;
-    async fn close(&self) -> Result<()>;
+    async fn balance(&self) -> rmi::Result<i64>;
+    async fn close(&self) -> rmi::Result<()>;
 }
 
 struct Savings;
 
 impl Account for Savings {
-    async fn balance(&self, _extra: u8) -> Result<i64> {
+    async fn balance(&self, _extra: u8) -> rmi::Result<i64> {
         Ok(12)
     }
 }

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async unsafe fn raw(&self) -> Result<()>;
-    async extern "C" fn foreign(&self) -> Result<()>;
+    async unsafe fn raw(&self) -> rmi::Result<()>;
+    async extern "C" fn foreign(&self) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 #[remote]
@@ -10,13 +10,13 @@ struct Savings;
 
 #[remote]
 impl Account for Savings {
-    async fn balance(&self) -> Result<i64> {
+    async fn balance(&self) -> rmi::Result<i64> {
         Ok(12)
     }
 }
 
 #[remote]
-async fn open() -> Result<()> {
+async fn open() -> rmi::Result<()> {
     Ok(())
 }
 

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    fn balance(&self) -> Result<i64>;
-    fn later(&self) -> impl Future<Output = Result<i64>>;
+    fn balance(&self) -> rmi::Result<i64>;
+    fn later(&self) -> impl Future<Output = rmi::Result<i64>>;
 }
 
 fn main() {}

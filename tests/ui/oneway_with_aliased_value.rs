@@ -1,6 +1,6 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
-type Answer = Result<u64>;
+type Answer = rmi::Result<u64>;
 
 #[remote]
 trait Account {

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
     #[remote(oneway)]
-    async fn note(&self, text: String) -> Result<u64>;
+    async fn note(&self, text: String) -> rmi::Result<u64>;
 }
 
 fn main() {}

@@ -1,4 +1,4 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote(nmae = "bank.Account")]
 trait Misspelt {}
@@ -21,13 +21,13 @@ trait NoKey {}
 #[remote]
 trait Methods {
     #[remote(one_way)]
-    async fn misspelt(&self) -> Result<()>;
+    async fn misspelt(&self) -> rmi::Result<()>;
     #[remote(oneway, oneway)]
-    async fn twice(&self) -> Result<()>;
+    async fn twice(&self) -> rmi::Result<()>;
     #[remote]
-    async fn nothing(&self) -> Result<()>;
+    async fn nothing(&self) -> rmi::Result<()>;
     #[remote(oneway = true)]
-    async fn valued(&self) -> Result<()>;
+    async fn valued(&self) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn open(name: String) -> Result<()>;
-    async fn count() -> Result<u64>;
+    async fn open(name: String) -> rmi::Result<()>;
+    async fn count() -> rmi::Result<u64>;
 }
 
 fn main() {}

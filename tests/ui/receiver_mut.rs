@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn deposit(&mut self, cents: i64) -> Result<()>;
+    async fn deposit(&mut self, cents: i64) -> rmi::Result<()>;
 }
 
 fn main() {}

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn share(self: std::sync::Arc<Self>) -> Result<()>;
-    async fn keep(&'static self) -> Result<()>;
+    async fn share(self: std::sync::Arc<Self>) -> rmi::Result<()>;
+    async fn keep(&'static self) -> rmi::Result<()>;
 }
 
 fn main() {}

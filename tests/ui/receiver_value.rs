@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn close(self) -> Result<()>;
-    async fn close_later(mut self) -> Result<()>;
+    async fn close(self) -> rmi::Result<()>;
+    async fn close_later(mut self) -> rmi::Result<()>;
 }
 
 fn main() {}

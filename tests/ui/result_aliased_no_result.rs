@@ -1,4 +1,4 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 type Cents = i64;
 

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn name(&self) -> Result<&str>;
-    async fn names(&self) -> Result<Vec<&'static str>>;
+    async fn name(&self) -> rmi::Result<&str>;
+    async fn names(&self) -> rmi::Result<Vec<&'static str>>;
 }
 
 fn main() {}

@@ -1,9 +1,9 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account {
-    async fn balance(&self) -> Result<i64>;
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 fn main() {}

@@ -1,10 +1,10 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 trait Audit {}
 
 #[remote]
 trait Account: Audit {
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account<'a, const OPEN: bool, T> {
-    async fn balance(&self) -> Result<T>;
+    async fn balance(&self) -> rmi::Result<T>;
 }
 
 fn main() {}

@@ -1,11 +1,11 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 trait Account
 where
     Self: std::fmt::Debug,
 {
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 fn main() {}

@@ -1,8 +1,8 @@
-use rmi::{Result, remote};
+use rmi::remote;
 
 #[remote]
 unsafe trait Account {
-    async fn balance(&self) -> Result<i64>;
+    async fn balance(&self) -> rmi::Result<i64>;
 }
 
 fn main() {}

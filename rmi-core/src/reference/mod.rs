@@ -8,5 +8,7 @@ mod weak;
 pub use self::any::AnyRef;
 pub use self::handle::Untyped;
 pub(crate) use self::handle::{Identity, Key};
-pub use self::typed::{ByArc, ByValue, FromObject, Inherits, Reference, RemoteRef};
+pub use self::typed::{
+    ByArc, ByValue, Extends, FromObject, Inherits, Reference, Remote, RemoteRef,
+};
 pub use self::weak::Weak;

@@ -1,6 +1,7 @@
 //! References that know their interface: the heart of every generated `…Ref`, and the trait that
 //! they all implement.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
@@ -108,6 +109,39 @@ pub struct ByValue;
 #[derive(Clone, Copy, Debug)]
 pub struct ByArc;
 
-/// Implemented by a reference for each remote super-trait of its interface: `NAME` is the hash of
-/// the super-trait's name, `ARGUMENTS` the tuple of its type arguments.
-pub trait Inherits<const NAME: u64, ARGUMENTS>: RemoteRef {}
+/// Leads from a trait to what `#[remote]` made of it. Implemented for the type `dyn Account`, which
+/// whoever names the trait can name, from any crate and under any alias.
+#[diagnostic::on_unimplemented(
+    message = "a super-trait of a remote trait is remote itself",
+    label = "no remote trait",
+    note = "put `#[remote]` on the super-trait, or take it off the list of super-traits"
+)]
+pub trait Remote {
+    /// `AccountRef`.
+    type Reference: RemoteRef + Inherits<Self>;
+    /// The object-safe twin of the trait, as a trait object.
+    type Object: ?Sized + Interface;
+}
+
+/// `dyn Gold: Extends<dyn Account>` says that `Account` is `Gold` itself, or above it.
+#[diagnostic::on_unimplemented(
+    message = "a super-trait of a remote trait is remote itself",
+    label = "no remote trait",
+    note = "put `#[remote]` on the super-trait, or take it off the list of super-traits"
+)]
+pub trait Extends<Trait: ?Sized + Remote>: Remote {}
+
+/// Implemented by a reference for its own trait, and for each remote trait above that; `Trait` is
+/// `dyn Account`. From it follows that the reference implements the trait.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not implement the remote trait of `{Trait}`",
+    label = "neither an object of that trait, nor a reference to one",
+    note = "a trait with several remote super-traits lists those above them as well: \
+            `trait Dog: Pet + Guard + Animal`"
+)]
+pub trait Inherits<Trait: ?Sized + Remote>: RemoteRef {
+    /// The object, if its home is the node that this reference belongs to.
+    fn object(&self) -> Option<Cow<'_, Arc<Trait::Object>>> {
+        self.__untyped().local::<Trait::Object>().map(Cow::Owned)
+    }
+}

@@ -3,7 +3,7 @@
 use rmi_gc::{NodeId, ObjectId, Standing};
 
 use crate::space::{Model, State, pairs};
-use crate::world::{Action, NODES};
+use crate::world::Action;
 
 impl Model {
     /// Whether nothing can happen any more.
@@ -17,12 +17,12 @@ impl Model {
         if state.violation.is_some() {
             return;
         }
-        for node in NODES {
+        for node in state.world.nodes() {
             for object in self.objects().filter(|object| holds(state, node, *object)) {
                 actions.push(Action::Drop { node, object });
             }
         }
-        for (from, to) in pairs() {
+        for (from, to) in pairs(&state.world) {
             self.possible_between(state, from, to, actions);
         }
     }
@@ -84,7 +84,7 @@ fn may_pass_on(state: &State, node: NodeId, object: ObjectId) -> bool {
 
 /// Handles that belong to messages which were begun.
 fn drafted(state: &State, node: NodeId, object: ObjectId) -> u32 {
-    let drafts = pairs()
+    let drafts = pairs(&state.world)
         .filter(|(from, _)| *from == node)
         .filter_map(|(from, to)| state.world.link(from, to).draft.as_ref());
     drafts.flat_map(|(_, meant)| meant).filter(|other| **other == object).map(|_| 1).sum()

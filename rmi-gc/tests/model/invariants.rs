@@ -3,7 +3,7 @@
 use rmi_gc::{NodeId, ObjectId, WireReference};
 
 use crate::space::{Model, State, pairs};
-use crate::world::{A, Letter, Link, NODES};
+use crate::world::{A, Letter, Link};
 
 impl Model {
     /// S1. A session that was given up may cost its holders their references, as nothing adopts them yet.
@@ -16,7 +16,7 @@ impl Model {
 
     /// S3: sent and not released is in flight, or received, or on its way back.
     pub(crate) fn counts_agree(&self, state: &State) -> bool {
-        pairs()
+        pairs(&state.world)
             .filter(|(from, to)| {
                 !state.world.link(*from, *to).given_up && !state.world.link(*to, *from).given_up
             })
@@ -41,7 +41,7 @@ impl Model {
 
     /// S4: from every bridge, parents lead to the home, or to an orphan.
     pub(crate) fn parents_form_a_forest(&self, state: &State) -> bool {
-        self.objects().all(|object| NODES.iter().all(|node| has_a_root(state, *node, object)))
+        self.objects().all(|object| state.world.nodes().all(|node| has_a_root(state, node, object)))
     }
 
     pub(crate) fn nothing_is_dropped_twice(&self, state: &State) -> bool {
@@ -54,8 +54,8 @@ impl Model {
         if state.violation.is_some() || !self.is_over(state) {
             return true;
         }
-        let empty = NODES.iter().all(|node| state.world.node(*node).snapshot().is_empty());
-        let settled = pairs().all(|(from, to)| {
+        let empty = state.world.nodes().all(|node| state.world.node(node).snapshot().is_empty());
+        let settled = pairs(&state.world).all(|(from, to)| {
             let ledger = state.world.node(from).ledger(to);
             ledger.is_none_or(|ledger| ledger.is_empty())
         });
@@ -69,11 +69,11 @@ impl Model {
 
 /// Whether a local handle or a reference in flight exists.
 fn is_held(state: &State, object: ObjectId) -> bool {
-    let handle = NODES.iter().any(|node| {
-        let entry = state.world.node(*node).entry(object);
+    let handle = state.world.nodes().any(|node| {
+        let entry = state.world.node(node).entry(object);
         entry.is_some_and(|entry| entry.local_handles() > 0)
     });
-    handle || pairs().any(|(from, to)| carries(state.world.link(from, to), object))
+    handle || pairs(&state.world).any(|(from, to)| carries(state.world.link(from, to), object))
 }
 
 fn carries(link: &Link, object: ObjectId) -> bool {
@@ -109,7 +109,7 @@ fn released_in(link: &Link) -> u32 {
 
 fn has_a_root(state: &State, node: NodeId, object: ObjectId) -> bool {
     let mut at = node;
-    for _ in NODES {
+    for _ in state.world.nodes() {
         let Some(entry) = state.world.node(at).entry(object) else {
             // A parent's entry may be gone only when its session is.
             return at == node || state.world.freed.contains(&object) || any_given_up(state);
@@ -121,5 +121,5 @@ fn has_a_root(state: &State, node: NodeId, object: ObjectId) -> bool {
 }
 
 fn any_given_up(state: &State) -> bool {
-    pairs().any(|(from, to)| state.world.link(from, to).given_up)
+    pairs(&state.world).any(|(from, to)| state.world.link(from, to).given_up)
 }

@@ -69,6 +69,11 @@ fn frames_are_begun_and_rolled_back() {
 }
 
 #[test]
+fn one_object_is_passed_among_four_nodes() {
+    check("four nodes", Setup { nodes: 4, sends: 2, ..Setup::default() });
+}
+
+#[test]
 fn two_objects_are_never_confused() {
     check("two objects", Setup { sends: 2, objects: 2, ..Setup::default() });
 }
@@ -86,6 +91,11 @@ fn sessions_are_given_up_under_begun_frames() {
 #[test]
 fn sessions_are_given_up_one_after_another() {
     check("two give-ups", Setup { sends: 2, give_ups: 2, ..Setup::default() });
+}
+
+#[test]
+fn four_nodes_give_up_a_session() {
+    check("four, give-up", Setup { nodes: 4, sends: 2, give_ups: 1, ..Setup::default() });
 }
 
 #[test]

@@ -5,7 +5,7 @@ use stateright::Property;
 
 use crate::faults::Fault;
 use crate::witnesses::{self, Witnesses};
-use crate::world::{A, Action, NODES, World};
+use crate::world::{A, Action, World};
 
 /// How large a world is.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,7 @@ pub(crate) struct Setup {
     /// References to one object on one frame, at most.
     pub(crate) copies: u8,
     pub(crate) objects: u8,
+    pub(crate) nodes: u8,
     /// Whether other steps may come between beginning a frame and letting it go.
     pub(crate) drafts: bool,
     /// Frames rolled back in all.
@@ -30,6 +31,7 @@ impl Default for Setup {
             sends: 3,
             copies: 1,
             objects: 1,
+            nodes: 3,
             drafts: false,
             roll_backs: 0,
             give_ups: 0,
@@ -71,7 +73,7 @@ impl stateright::Model for Model {
 
     fn init_states(&self) -> Vec<State> {
         vec![State {
-            world: World::new(usize::from(self.setup.objects)),
+            world: World::new(usize::from(self.setup.nodes), usize::from(self.setup.objects)),
             sends_left: self.setup.sends,
             roll_backs_left: self.setup.roll_backs,
             give_ups_left: self.setup.give_ups,
@@ -122,8 +124,8 @@ impl stateright::Model for Model {
 }
 
 /// All ordered pairs of different nodes.
-pub(crate) fn pairs() -> impl Iterator<Item = (NodeId, NodeId)> {
-    NODES
-        .into_iter()
-        .flat_map(|from| NODES.into_iter().filter(move |to| *to != from).map(move |to| (from, to)))
+pub(crate) fn pairs(world: &World) -> impl Iterator<Item = (NodeId, NodeId)> {
+    world
+        .nodes()
+        .flat_map(|from| world.nodes().filter(move |to| *to != from).map(move |to| (from, to)))
 }

@@ -8,7 +8,7 @@ use rmi_gc::{Effects, NodeId, ObjectId, Standing, WireReference};
 use stateright::Property;
 
 use crate::space::{Model, Setup, State};
-use crate::world::{A, Action, Letter, NODES, World};
+use crate::world::{A, Action, Letter, World};
 
 /// What was seen in any run.
 #[derive(Default)]
@@ -87,7 +87,7 @@ impl Witnesses {
             | Action::GiveUp { .. }
             | Action::Notice { .. } => {}
         }
-        for entry in NODES.iter().flat_map(|node| after.node(*node).snapshot().bridges) {
+        for entry in after.nodes().flat_map(|node| after.node(node).snapshot().bridges) {
             let handles = entry.local > 0;
             see(&self.zombie, !handles && !entry.children.is_empty());
             see(&self.pinned, !handles && entry.children.is_empty() && !entry.pins.is_empty());

@@ -1,14 +1,14 @@
-//! Three nodes and the lanes between them, for scripts and for the model.
+//! A few nodes and the lanes between them, for scripts and for the model.
 
 use std::collections::VecDeque;
 
 use rmi_gc::{Collector, Draft, Effects, Frame, FrameNumber, NodeId, ObjectId, PeerMisbehaved};
 
-/// The home of all objects, and two holders.
+/// The home of all objects, and its holders.
 pub(crate) const A: NodeId = NodeId(0xa);
 pub(crate) const B: NodeId = NodeId(0xb);
 pub(crate) const C: NodeId = NodeId(0xc);
-pub(crate) const NODES: [NodeId; 3] = [A, B, C];
+pub(crate) const D: NodeId = NodeId(0xd);
 
 /// What travels in a lane.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
@@ -47,8 +47,8 @@ pub(crate) enum Action {
 /// All there is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct World {
-    nodes: [Collector; 3],
-    links: [[Link; 3]; 3],
+    nodes: Vec<Collector>,
+    links: Vec<Vec<Link>>,
     /// Objects that were dropped at home, each as often as it was.
     pub(crate) freed: Vec<ObjectId>,
 }
@@ -63,13 +63,18 @@ pub(crate) struct Link {
 }
 
 impl World {
-    /// `objects` objects at [`A`], each with one handle.
-    pub(crate) fn new(objects: usize) -> Self {
-        let mut nodes = NODES.map(Collector::new);
+    /// As many nodes, from [`A`] on, and objects at `A`, each with one handle.
+    pub(crate) fn new(nodes: usize, objects: usize) -> Self {
+        let links = vec![vec![Link::default(); nodes]; nodes];
+        let mut nodes: Vec<_> = [A, B, C, D].into_iter().take(nodes).map(Collector::new).collect();
         for _ in 0..objects {
             nodes[0].export();
         }
-        Self { nodes, links: Default::default(), freed: Vec::new() }
+        Self { nodes, links, freed: Vec::new() }
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+        self.nodes.iter().map(Collector::node)
     }
 
     pub(crate) fn node(&self, node: NodeId) -> &Collector {
@@ -175,5 +180,5 @@ impl World {
 }
 
 fn position(node: NodeId) -> usize {
-    NODES.iter().position(|other| *other == node).expect("there are three nodes")
+    usize::try_from(node.0 - A.0).expect("nodes are numbered from A on")
 }

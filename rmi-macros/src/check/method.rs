@@ -27,8 +27,9 @@ pub(super) fn check_method(mut item: TraitItemFn, mistakes: &mut Mistakes) -> Op
         FnArg::Typed(argument) => Some(argument),
         FnArg::Receiver(_) => None,
     });
-    let arguments: Vec<_> =
-        typed.filter_map(|argument| check_argument(argument, item.default.is_some(), mistakes)).collect();
+    let arguments: Vec<_> = typed
+        .filter_map(|argument| check_argument(argument, item.default.is_some(), mistakes))
+        .collect();
     if let Some(extra) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1) {
         let what = format!("a remote method takes at most {ARGUMENTS_MAX} arguments");
         mistakes.add(extra, what, "put what belongs together into a struct");
@@ -89,7 +90,11 @@ fn check_generics(generics: &Generics, mistakes: &mut Mistakes) {
         } else {
             let what = "a remote method cannot be generic: \
                         both nodes must agree on its types beforehand";
-            mistakes.add(brackets(generics), what, "make the trait generic, or take a concrete type");
+            mistakes.add(
+                brackets(generics),
+                what,
+                "make the trait generic, or take a concrete type",
+            );
         }
     }
     if let Some(clause) = &generics.where_clause {
@@ -124,9 +129,10 @@ fn check_receiver(signature: &Signature, mistakes: &mut Mistakes) {
         ReceiverKind::Value => {
             (format!("a remote method cannot take `self` by value: {SHARED}"), "write `&self`")
         }
-        _ => {
-            ("a remote method takes its object as `&self` and in no other way".to_owned(), "write `&self`")
-        }
+        _ => (
+            "a remote method takes its object as `&self` and in no other way".to_owned(),
+            "write `&self`",
+        ),
     };
     mistakes.add(whole(receiver), what, instead);
 }

@@ -52,7 +52,8 @@ pub(crate) fn check(parsed: Parsed) -> Result<Interface, syn::Error> {
         .items
         .into_iter()
         .filter_map(|item| check_item(item, &mut mistakes))
-        .collect();
+        .collect::<Vec<_>>();
+    check_names(&methods, &mut mistakes);
     mistakes.finish()?;
     Ok(Interface {
         attrs: item.attrs,
@@ -104,7 +105,11 @@ fn check_generics(generics: &Generics, mistakes: &mut Mistakes) {
         if let WherePredicate::Type(predicate) = predicate {
             if is_named(&predicate.bounded_ty, "Self") {
                 let what = "a remote trait names its super-traits in one place";
-                mistakes.add(predicate, what, "write them after the trait's name: `trait C: B + A`");
+                mistakes.add(
+                    predicate,
+                    what,
+                    "write them after the trait's name: `trait C: B + A`",
+                );
             }
         }
     }
@@ -123,6 +128,18 @@ fn ordinary(bound: &TraitBound) -> Option<bool> {
     // `Hash` is generic in its method, which `dyn` does not allow.
     let known = ORDINARY.into_iter().chain([("Hash", false)]).find(|(name, _)| *name == last);
     known.map(|(_, dyn_compatible)| dyn_compatible)
+}
+
+/// The compiler would say it once for everything that is generated for a method.
+fn check_names(methods: &[Method], mistakes: &mut Mistakes) {
+    for (position, method) in methods.iter().enumerate() {
+        let twice = methods.iter().take(position).any(|earlier| earlier.ident == method.ident);
+        // Two of which a `cfg` leaves one are fine; if it leaves both, the compiler tells.
+        if twice && method.cfgs().next().is_none() {
+            let what = format!("a second method with the name `{}`", method.ident);
+            mistakes.add(&method.ident, what, "give it a name of its own");
+        }
+    }
 }
 
 fn check_item(item: TraitItem, mistakes: &mut Mistakes) -> Option<Method> {

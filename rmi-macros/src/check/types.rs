@@ -118,7 +118,9 @@ impl Wireless<'_> {
 impl<'ast> Visit<'ast> for Wireless<'_> {
     fn visit_type_reference(&mut self, borrow: &'ast TypeReference) {
         let (what, verb) = match self.place {
-            Place::Argument => ("an argument can be borrowed only as a whole, one level deep", "take"),
+            Place::Argument => {
+                ("an argument can be borrowed only as a whole, one level deep", "take")
+            }
             Place::Result => ("a result cannot borrow: it leaves the object's node", "return"),
         };
         self.mistakes.add(borrow, what, format!("{verb} `{}`", self.owned()));
@@ -134,7 +136,8 @@ impl<'ast> Visit<'ast> for Wireless<'_> {
 
     fn visit_type_trait_object(&mut self, object: &'ast TypeTraitObject) {
         let what = "a trait object cannot travel to another node";
-        let instead = "name a concrete type; for a remote trait `Account`, its reference `AccountRef`";
+        let instead =
+            "name a concrete type; for a remote trait `Account`, its reference `AccountRef`";
         self.mistakes.add(object, what, instead);
     }
 
@@ -166,4 +169,3 @@ impl<'ast> Visit<'ast> for Wireless<'_> {
         visit::visit_path(self, path);
     }
 }
-

@@ -19,9 +19,9 @@ pub(super) fn own(interface: &Interface) -> Generics {
     let mut generics = interface.generics.clone();
     let params: Vec<_> = generics.type_params().map(|param| param.ident.clone()).collect();
     let clause = generics.make_where_clause();
-    clause.predicates.extend(params.iter().map(|param| -> WherePredicate {
-        parse_quote!(#param: 'static)
-    }));
+    clause
+        .predicates
+        .extend(params.iter().map(|param| -> WherePredicate { parse_quote!(#param: 'static) }));
     generics
 }
 

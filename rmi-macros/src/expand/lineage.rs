@@ -15,10 +15,11 @@
 //! trait that it lists, and for those only.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::Generics;
+use syn::spanned::Spanned;
 
-use super::{bounds, key, object};
+use super::{bounds, key, object, super_key};
 use crate::interface::Interface;
 
 pub(super) fn impls(interface: &Interface) -> TokenStream {
@@ -63,11 +64,14 @@ fn ancestors(
     of: &TokenStream,
 ) -> TokenStream {
     if let [parent] = interface.supers.as_slice() {
-        let ancestor = format_ident!("__Ancestor");
+        let (parent, ancestor) = (super_key(parent), format_ident!("__Ancestor"));
+        let extends = quote_spanned! {parent.span()=>
+            #parent: ::rmi::__private::Extends<#ancestor>
+        };
         let mut open = bounds::with(own.clone(), &ancestor);
         let bound = quote!(#ancestor: ?::core::marker::Sized + ::rmi::__private::Remote);
         bounds::require(&mut open, bound);
-        bounds::require(&mut open, quote!(dyn #parent: ::rmi::__private::Extends<#ancestor>));
+        bounds::require(&mut open, extends);
         let (generics, _, clause) = open.split_for_impl();
         return quote! {
             #[doc(hidden)]
@@ -76,9 +80,10 @@ fn ancestors(
     }
     let (generics, _, clause) = own.split_for_impl();
     let each = interface.supers.iter().map(|parent| {
+        let parent = super_key(parent);
         quote! {
             #[doc(hidden)]
-            impl #generics ::rmi::__private::#relation<dyn #parent> for #of #clause {}
+            impl #generics ::rmi::__private::#relation<#parent> for #of #clause {}
         }
     });
     quote!(#(#each)*)

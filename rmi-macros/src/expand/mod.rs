@@ -14,6 +14,7 @@ mod twin;
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Attribute, Ident, Path, TypeParamBound};
 
 use crate::interface::{Argument, Interface, Method};
@@ -181,9 +182,9 @@ fn key(interface: &Interface) -> TokenStream {
     quote!((dyn #ident #arguments + 'static))
 }
 
-/// The reference of a super-trait, wherever it is and whatever it is imported as.
-fn super_reference(path: &Path) -> TokenStream {
-    quote!(<dyn #path as ::rmi::__private::Remote>::Reference)
+/// `dyn Audit` for a super-trait, wherever it is declared and whatever it is imported as.
+fn super_key(path: &Path) -> TokenStream {
+    quote_spanned!(path.span()=> (dyn #path + 'static))
 }
 
 /// A local variable that cannot be mistaken for one of the user's, nor, by its underscores, for
@@ -200,6 +201,7 @@ fn bare(ident: &Ident) -> String {
 
 /// What of the trait's attributes is true of its reference as well.
 fn inherited_attrs(interface: &Interface) -> impl Iterator<Item = &Attribute> {
-    let kept = |attr: &&Attribute| attr.path().is_ident("doc") || attr.path().is_ident("deprecated");
+    let kept =
+        |attr: &&Attribute| attr.path().is_ident("doc") || attr.path().is_ident("deprecated");
     interface.attrs.iter().filter(kept)
 }

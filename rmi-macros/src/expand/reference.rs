@@ -71,10 +71,7 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
             where
                 #decoded: ::rmi::__private::serde::Deserializer<'__de>,
             {
-                let untyped = <::rmi::__private::Untyped as
-                    ::rmi::__private::serde::Deserialize<'__de>>::deserialize(deserializer)?;
-                <Self as ::rmi::RemoteRef>::__from_untyped(untyped)
-                    .map_err(<#decoded::Error as ::rmi::__private::serde::de::Error>::custom)
+                ::rmi::__private::deserialize_reference(deserializer)
             }
         }
 

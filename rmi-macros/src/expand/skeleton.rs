@@ -1,10 +1,11 @@
 //! The home's side: decodes a call, calls the object, encodes what it returns.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use syn::Ident;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{GenericParam, Ident, Path};
 
-use super::{bounds, id, local, method_value, object, super_reference};
+use super::{bounds, id, local, method_value, object, super_key};
 use crate::interface::{Argument, Interface, Method};
 
 pub(super) fn impls(interface: &Interface) -> TokenStream {
@@ -109,7 +110,7 @@ fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
     let (ident, reference, object_type) =
         (&interface.ident, interface.reference(), object(interface));
     let (_, arguments, _) = interface.generics.split_for_impl();
-    let parents: Vec<_> = interface.supers.iter().map(super_reference).collect();
+    let parents = interface.supers.iter().map(super_reference).collect::<Vec<_>>();
     let shared = quote!(::rmi::__private::Arc<#implementor>);
     let from_shared = quote!(::rmi::__private::FromObject<#shared, ::rmi::__private::ByArc>);
 
@@ -148,17 +149,23 @@ fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
     }
 }
 
+/// The reference that `#[remote]` made of a super-trait.
+fn super_reference(path: &Path) -> TokenStream {
+    let key = super_key(path);
+    quote_spanned!(path.span()=> <#key as ::rmi::__private::Remote>::Reference)
+}
+
 /// A parameter without bounds and default.
-fn bare_param(param: &syn::GenericParam) -> TokenStream {
+fn bare_param(param: &GenericParam) -> TokenStream {
     match param {
-        syn::GenericParam::Type(param) => {
+        GenericParam::Type(param) => {
             let name = &param.ident;
             quote!(#name)
         }
-        syn::GenericParam::Const(param) => {
+        GenericParam::Const(param) => {
             let (name, ty) = (&param.ident, &param.ty);
             quote!(const #name: #ty)
         }
-        syn::GenericParam::Lifetime(param) => quote!(#param),
+        GenericParam::Lifetime(param) => quote!(#param),
     }
 }

@@ -19,10 +19,7 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
     let supers = &interface.bounds;
 
     let mut generics = bounds::with(bounds::travelling(interface), &holder);
-    bounds::require(
-        &mut generics,
-        quote!(#holder: #(#supers +)* ::rmi::__private::Inherits<#key>),
-    );
+    bounds::require(&mut generics, quote!(#holder: #(#supers +)* ::rmi::__private::Inherits<#key>));
     let (generics, _, clause) = generics.split_for_impl();
     let methods = interface.methods.iter().enumerate();
     let methods = methods.map(|(position, method)| stub(interface, position, method));
@@ -71,4 +68,3 @@ fn stub(interface: &Interface, position: usize, method: &Method) -> TokenStream 
         }
     }
 }
-

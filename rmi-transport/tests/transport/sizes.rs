@@ -25,7 +25,7 @@ fn a_frame_at_the_limit_is_written_and_one_past_it_leaves_no_trace() {
     assert_eq!(filled(100).encode(&mut frames), Ok(101));
     let before = frames.as_slice().to_vec();
     let want = TooLarge { what: "bytes of a message", size: 101, size_max: 100 };
-    assert_eq!(filled(101).encode(&mut frames), Err(want), "W15");
+    assert_eq!(filled(101).encode(&mut frames), Err(want), "W25");
     assert_eq!(frames.as_slice(), before);
     assert_eq!(filled(100).encode(&mut frames), Ok(101));
     assert_eq!(frames.len(), 202);

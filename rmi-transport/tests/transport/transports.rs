@@ -58,10 +58,10 @@ async fn a_wire_that_is_shut_down_ends_for_both() {
 #[tokio::test]
 async fn a_listener_tells_where_it_really_listens() {
     let [tcp, _, in_process] = endpoints("");
-    match listen(&tcp).await.unwrap().endpoint() {
-        Endpoint::Tcp { host, port } => assert!(host == "127.0.0.1" && port != 0),
-        other => panic!("{other}"),
-    }
+    let endpoint = listen(&tcp).await.unwrap().endpoint();
+    let port_chosen =
+        matches!(&endpoint, Endpoint::Tcp { host, port } if host == "127.0.0.1" && *port != 0);
+    assert!(port_chosen, "{endpoint}");
     let first = listen(&in_process).await.unwrap();
     let second = listen(&Endpoint::InProcess(String::new())).await.unwrap();
     assert_ne!(first.endpoint(), second.endpoint());

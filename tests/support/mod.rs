@@ -1,0 +1,82 @@
+//! What whole-system tests share: nodes, objects that tell when they are dropped, and waiting for
+//! conditions instead of for time.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use rmi::{Node, RemoteRef};
+
+/// No test waits longer than this for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waits until `condition` holds; the message says what was waited for.
+pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let waiting = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never came: {what}"));
+}
+
+/// Waits until no node shares anything any more; shows what is left if it never happens.
+pub async fn until_empty(nodes: &[&Node]) {
+    let waiting = async {
+        while !nodes.iter().all(|node| node.gc().snapshot().is_empty()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+        let left: Vec<_> = nodes.iter().map(|node| node.gc().snapshot().to_string()).collect();
+        panic!("still shared:\n{}", left.join("\n"));
+    }
+}
+
+/// A node that listens on loopback.
+pub async fn listening() -> Node {
+    Node::builder().listen("tcp://127.0.0.1:0").start().await.expect("loopback can be listened at")
+}
+
+/// A node that only dials.
+pub async fn dialling() -> Node {
+    Node::builder().start().await.expect("a node without a listener starts")
+}
+
+/// Looks up what `home` has bound as `name`.
+pub async fn lookup<R: RemoteRef>(from: &Node, home: &Node, name: &str) -> R {
+    let endpoint = home.endpoint().expect("the home listens");
+    from.lookup(format!("{endpoint}/{name}")).await.expect("the name is bound")
+}
+
+/// Counts drops of the objects that carry one of its [`Token`]s.
+#[derive(Clone, Default)]
+pub struct Drops(Arc<AtomicUsize>);
+
+impl Drops {
+    /// To be a field of the object whose drop counts.
+    pub fn token(&self) -> Token {
+        Token(Arc::clone(&self.0))
+    }
+
+    /// How many objects were dropped.
+    pub fn count(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Waits until `count` objects were dropped.
+    pub async fn reach(&self, count: usize) {
+        until(&format!("{count} drops"), || self.count() >= count).await;
+        assert_eq!(self.count(), count, "dropped more than once");
+    }
+}
+
+/// Counts when it is dropped.
+pub struct Token(Arc<AtomicUsize>);
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
