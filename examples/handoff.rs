@@ -38,9 +38,9 @@ impl Drop for Draft {
 }
 
 #[derive(Default)]
-struct Box(Mutex<Option<LetterRef>>);
+struct Tray(Mutex<Option<LetterRef>>);
 
-impl Mailbox for Box {
+impl Mailbox for Tray {
     async fn put(&self, letter: LetterRef) -> Result<()> {
         *self.0.lock().unwrap() = Some(letter);
         Ok(())
@@ -58,9 +58,11 @@ async fn main() -> Result<()> {
     let nodes = [("alice", &alice), ("bob", &bob), ("carol", &carol)];
     let at = |node: &Node, name: &str| format!("{}/{name}", node.endpoint().expect("it listens"));
 
-    let mailbox: MailboxRef = carol.export(Box::default());
+    let mailbox: MailboxRef = carol.export(Tray::default());
     carol.bind("mailbox", &mailbox)?;
-    alice.bind("letter", &alice.export::<LetterRef, _, _>(Draft))?;
+    let draft: LetterRef = alice.export(Draft);
+    alice.bind("letter", &draft)?;
+    drop(draft);
 
     let letter: LetterRef = bob.lookup(at(&alice, "letter")).await?;
     alice.unbind("letter");

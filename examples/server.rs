@@ -12,23 +12,30 @@ use bank::{Account, AccountRef, Bank, BankError, BankRef};
 mod bank;
 mod until;
 
+/// What happens at the bank.
+enum Event {
+    Opened(String),
+    Closed(String),
+}
+
 struct Branch {
     node: Node,
-    closed: mpsc::UnboundedSender<String>,
+    events: mpsc::UnboundedSender<Event>,
 }
 
 impl Bank for Branch {
     async fn open(&self, owner: String) -> Result<AccountRef> {
-        println!("{owner} opens an account");
-        let balance = AtomicI64::new(0);
-        Ok(self.node.export(Savings { owner, balance, closed: self.closed.clone() }))
+        // Sending fails only once the bank itself is closing.
+        let _ = self.events.send(Event::Opened(owner.clone()));
+        let (balance, events) = (AtomicI64::new(0), self.events.clone());
+        Ok(self.node.export(Savings { owner, balance, events }))
     }
 }
 
 struct Savings {
     owner: String,
     balance: AtomicI64,
-    closed: mpsc::UnboundedSender<String>,
+    events: mpsc::UnboundedSender<Event>,
 }
 
 impl Account for Savings {
@@ -54,8 +61,7 @@ impl Account for Savings {
 /// The client let go of the account, or is gone with all that it held.
 impl Drop for Savings {
     fn drop(&mut self) {
-        // Nobody listens any more once the server itself ends.
-        let _ = self.closed.send(std::mem::take(&mut self.owner));
+        let _ = self.events.send(Event::Closed(std::mem::take(&mut self.owner)));
     }
 }
 
@@ -67,23 +73,15 @@ async fn main() -> Result<()> {
     let endpoint = endpoints.first().map_or(bank::ENDPOINT, String::as_str);
 
     let node = Node::builder().name("bank").listen(endpoint).start().await?;
-    let (closed, mut closings) = mpsc::unbounded_channel();
-    let branch: BankRef = node.export(Branch { node: node.clone(), closed });
+    let (sender, mut events) = mpsc::unbounded_channel();
+    let branch: BankRef = node.export(Branch { node: node.clone(), events: sender });
     node.bind(bank::NAME, &branch)?;
     drop(branch);
     println!("open at {}/{}", node.endpoint().expect("it listens"), bank::NAME);
 
-    loop {
-        tokio::select! {
-            Some(owner) = closings.recv() => println!("{owner}'s account is closed"),
-            interrupted = tokio::signal::ctrl_c() => {
-                interrupted.expect("interrupts can be waited for");
-                break;
-            }
-        }
-        if once && !node.gc().snapshot().exports.iter().any(|entry| !entry.children.is_empty()) {
-            break;
-        }
+    tokio::select! {
+        () = serve(&mut events, once) => {}
+        interrupted = tokio::signal::ctrl_c() => interrupted.expect("it can be waited for"),
     }
 
     node.unbind(bank::NAME);
@@ -91,4 +89,24 @@ async fn main() -> Result<()> {
     println!("nothing is shared any more");
     node.shutdown().await;
     Ok(())
+}
+
+/// Tells what happens; ends, if only `once`, when nobody has an account any more.
+async fn serve(events: &mut mpsc::UnboundedReceiver<Event>, once: bool) {
+    let mut accounts = 0;
+    while let Some(event) = events.recv().await {
+        match event {
+            Event::Opened(owner) => {
+                accounts += 1;
+                println!("{owner} opens an account");
+            }
+            Event::Closed(owner) => {
+                accounts -= 1;
+                println!("{owner}'s account is closed");
+            }
+        }
+        if once && accounts == 0 {
+            break;
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use rmi::{ErrorKind, Executed, Node, RemoteRef, Result, remote};
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ struct Savings {
     /// Told when `hang` has begun; and when it ends, in whatever way.
     hanging: Arc<Notify>,
     unhung: Drops,
-    token: Option<Token>,
+    _token: Option<Token>,
 }
 
 impl Account for Savings {
@@ -95,7 +96,7 @@ impl Bank {
     async fn open() -> Self {
         let (home, away) = (listening().await, dialling().await);
         let drops = Drops::default();
-        let savings = Savings { token: Some(drops.token()), ..Savings::default() };
+        let savings = Savings { _token: Some(drops.token()), ..Savings::default() };
         let (hanging, unhung) = (Arc::clone(&savings.hanging), savings.unhung.clone());
         let account: AccountRef = home.export(savings);
         home.bind("savings", &account).expect("a good name");
@@ -218,20 +219,33 @@ async fn errors_name_interface_method_object_and_peer() {
     until_empty(&[&bank.home, &bank.away]).await;
 }
 
-#[tokio::test]
-async fn a_lost_node_fails_the_calls_in_progress() {
-    let bank = Bank::open().await;
-    let there = bank.there.clone();
-    let call = tokio::spawn(async move { there.hang().await });
-    bank.hanging.notified().await;
-    // It waits for the call, in vain, so it is not awaited.
-    let home = bank.home.clone();
-    let going = tokio::spawn(async move { home.shutdown().await });
-    bank.away.shutdown().await;
-    let error = call.await.unwrap().unwrap_err();
-    assert_eq!(error.executed(), Executed::Maybe, "{error}");
-    going.await.unwrap();
-    drop(bank.there);
-    bank.drops.reach(1).await;
-    until_empty(&[&bank.home, &bank.away]).await;
+#[test]
+fn a_lost_connection_fails_the_calls_in_progress_and_frees_what_the_peer_held() {
+    let (here, there) = (support::runtime(), support::runtime());
+    let drops = Drops::default();
+    let savings = Savings { _token: Some(drops.token()), ..Savings::default() };
+    let (hanging, unhung) = (Arc::clone(&savings.hanging), savings.unhung.clone());
+    let builder = Node::builder().listen("tcp://127.0.0.1:0").lease(Duration::from_millis(50));
+    let home = there.block_on(builder.start()).unwrap();
+    home.bind("savings", &home.export::<AccountRef, _, _>(savings)).unwrap();
+    here.block_on(async {
+        let away = dialling().await;
+        let account: AccountRef = lookup(&away, &home, "savings").await;
+        home.unbind("savings");
+        let other = account.clone();
+        let call = tokio::spawn(async move { other.hang().await });
+        hanging.notified().await;
+        // All of the home's tasks end, and its sockets with them.
+        there.shutdown_background();
+        let error = call.await.unwrap().unwrap_err();
+        // Whichever of the home's tasks ends first.
+        assert!(matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::ShutDown), "{error}");
+        assert_eq!(error.executed(), Executed::Maybe, "{error}");
+        unhung.reach(1).await;
+        let error = account.balance().await.unwrap_err();
+        assert_eq!((error.kind(), error.executed()), (ErrorKind::Disconnected, Executed::No));
+        drop(account);
+        until_empty(&[&away]).await;
+    });
+    drop(home);
 }

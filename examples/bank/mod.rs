@@ -4,20 +4,20 @@ use rmi::{Result, remote};
 use serde::{Deserialize, Serialize};
 
 /// Where the bank is, unless told otherwise.
-pub const ENDPOINT: &str = "tcp://127.0.0.1:4747";
+pub(crate) const ENDPOINT: &str = "tcp://127.0.0.1:4747";
 /// The name under which it is bound there.
-pub const NAME: &str = "bank";
+pub(crate) const NAME: &str = "bank";
 
 /// Opens accounts.
 #[remote]
-pub trait Bank {
+pub(crate) trait Bank {
     /// A new, empty account. It exists as long as somebody refers to it.
     async fn open(&self, owner: String) -> Result<AccountRef>;
 }
 
 /// An account.
 #[remote]
-pub trait Account {
+pub(crate) trait Account {
     /// What is in it.
     async fn balance(&self) -> Result<i64>;
     /// Puts money in; the new balance.
@@ -28,7 +28,7 @@ pub trait Account {
 
 /// Why no money was moved.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum BankError {
+pub(crate) enum BankError {
     /// There is not that much in the account.
     Insufficient {
         /// What there is.

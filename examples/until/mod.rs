@@ -8,7 +8,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Waits until `condition` holds.
-pub async fn until(mut condition: impl FnMut() -> bool) {
+pub(crate) async fn until(mut condition: impl FnMut() -> bool) {
     let mut looks = interval(Duration::from_millis(1));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let holds = async {

@@ -121,7 +121,9 @@ impl Connection {
             sending.outbox.give_up();
         }
         drop(sending);
-        
+        if !is_writing {
+            self.wire.shut_down();
+        }
         self.wake_driver();
     }
 

@@ -34,6 +34,12 @@ pub async fn until_empty(nodes: &[&Node]) {
     }
 }
 
+/// A runtime on one worker thread of its own.
+pub fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(1).enable_all().build().expect("a runtime starts")
+}
+
 /// A node that listens on loopback.
 pub async fn listening() -> Node {
     Node::builder().listen("tcp://127.0.0.1:0").start().await.expect("loopback can be listened at")

@@ -133,8 +133,12 @@ impl Drop for Answering {
         if self.answered {
             return;
         }
-        self.session.incoming.ended(self.number);
-        let error = Error::from(ErrorKind::Cancelled);
+        let error = if self.session.incoming.ended(self.number) {
+            Error::from(ErrorKind::Cancelled)
+        } else {
+            Error::new(ErrorKind::ShutDown, "the runtime of the handler has ended")
+        };
+        let error = error.executed_as(Executed::Maybe);
         self.session.reply(&self.node, self.number, Reply::failed(error));
         self.session.flush();
     }

@@ -186,9 +186,15 @@ pub(crate) struct Incoming(Mutex<Tasks>);
 #[derive(Default)]
 struct Tasks {
     /// By call number, for cancellation.
-    answered: HashMap<u64, AbortHandle>,
+    answered: HashMap<u64, Task>,
     /// Handlers of one-way calls: nobody can cancel them.
     one_way: usize,
+}
+
+struct Task {
+    abort: AbortHandle,
+    /// The caller has lost interest.
+    cancelled: bool,
 }
 
 impl Incoming {
@@ -215,29 +221,31 @@ impl Incoming {
         if number == 0 {
             tasks.one_way += 1;
         } else {
-            tasks.answered.insert(number, abort);
+            tasks.answered.insert(number, Task { abort, cancelled: false });
         }
     }
 
-    /// A handler ended, in whatever way.
-    pub(crate) fn ended(&self, number: u64) {
+    /// A handler ended, in whatever way. True if its caller had cancelled it.
+    pub(crate) fn ended(&self, number: u64) -> bool {
         let mut tasks = self.0.lock();
         if number == 0 {
             tasks.one_way -= 1;
-        } else {
-            tasks.answered.remove(&number);
+            return false;
         }
+        tasks.answered.remove(&number).is_some_and(|task| task.cancelled)
     }
 
     /// The caller has lost interest. A call that has been answered meanwhile is no error.
     pub(crate) fn cancel(&self, number: u64) {
-        let abort = self.0.lock().answered.get(&number).cloned();
-        abort.iter().for_each(AbortHandle::abort);
+        if let Some(task) = self.0.lock().answered.get_mut(&number) {
+            task.cancelled = true;
+            // Only marks the task: its future is dropped by the runtime, not here.
+            task.abort.abort();
+        }
     }
 
     /// The session ended: nobody waits for these answers any more.
     pub(crate) fn cancel_all(&self) {
-        let all: Vec<_> = self.0.lock().answered.values().cloned().collect();
-        all.iter().for_each(AbortHandle::abort);
+        self.0.lock().answered.values().for_each(|task| task.abort.abort());
     }
 }

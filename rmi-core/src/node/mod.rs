@@ -276,7 +276,9 @@ impl Gc<'_> {
     pub fn snapshot(&self) -> Snapshot {
         let inner = self.0.inner();
         let (exports, bridges) = inner.table.snapshot();
-        let waiting = inner.sessions.all().into_iter().map(|session| session.waiting());
+        // What an ended session still had in its ledger can neither be sent nor be asked for.
+        let open = inner.sessions.all().into_iter().filter(|session| session.is_open());
+        let waiting = open.map(|session| session.waiting());
         let (owed_releases, remembered) =
             waiting.fold((0, 0), |(owed, known), (o, k)| (owed + o, known + k));
         Snapshot { node: inner.id, exports, bridges, owed_releases, remembered }

@@ -1,12 +1,14 @@
 //! Generics of the generated `impl`s: the trait's own, and what its types must be able to do.
 //!
 //! Bounds are put on the types that methods use, not on the trait's parameters: a `Cell<T>` that
-//! passes `Vec<T>` needs `Vec<T>: Argument` and nothing of `T`. Types without parameters are
-//! bounded as well. That adds nothing when they are what they should be; when they are not, the
-//! compiler complains about the bound, under the type and in our words, and takes it for granted
-//! in the code below, which then is not complained about again.
+//! passes `Vec<T>` needs `Vec<T>: Argument` and nothing of `T`.
+//!
+//! Types without parameters are bounded as well, so that one that cannot travel is complained about
+//! once, in `assertions`, and not again wherever generated code handles it. The compiler would
+//! report such a bound itself, in words of its own, if it could see that no parameter is in it;
+//! hence the detour through `Deferred`, which is the type itself for any `impl` in particular.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{GenericParam, Generics, Ident, Type, TypeParam, WherePredicate, parse_quote};
@@ -25,13 +27,13 @@ pub(super) fn own(interface: &Interface) -> Generics {
     generics
 }
 
-/// The same, where calls are encoded or decoded.
-pub(super) fn travelling(interface: &Interface) -> Generics {
-    let mut generics = own(interface);
+/// The same, where calls are encoded or decoded on behalf of `of`, one more type parameter.
+pub(super) fn travelling(interface: &Interface, of: &Ident) -> Generics {
+    let mut generics = with(own(interface), of);
     let params = Params::of(&interface.generics);
     let clause = generics.make_where_clause();
     for method in &interface.methods {
-        let of_method = predicates(method, &params);
+        let of_method = predicates(method, of);
         // A predicate cannot be configured away, and the types of such a method may not exist.
         let conditional = method.cfgs().next().is_some();
         let kept = of_method.into_iter().filter(|bound| !conditional || params.are_in(bound));
@@ -51,42 +53,42 @@ pub(super) fn require(generics: &mut Generics, predicate: TokenStream) {
     generics.make_where_clause().predicates.push(parse_quote!(#predicate));
 }
 
-fn predicates(method: &Method, params: &Params) -> Vec<WherePredicate> {
+/// `ty`, though the compiler does not know that before it knows `of`.
+pub(super) fn deferred(ty: &impl ToTokens, of: &Ident, at: Span) -> TokenStream {
+    quote_spanned!(at=> <#of as ::rmi::__private::Deferred<#ty>>::Type)
+}
+
+fn predicates(method: &Method, of: &Ident) -> Vec<WherePredicate> {
     let mut predicates = Vec::new();
     for argument in &method.arguments {
         let (written, owned) = (&argument.ty, &argument.owned);
-        let at = written.span();
+        let owned = deferred(owned, of, written.span());
         let Type::Reference(borrow) = plain(written) else {
-            predicates.push(quote_spanned!(at=> #owned: ::rmi::__private::Argument));
+            predicates.push(quote!(#owned: ::rmi::__private::Argument));
             continue;
         };
-        predicates.push(quote_spanned!(at=> #owned: ::rmi::__private::BorrowedArgument));
-        let lent = &borrow.elem;
-        if params.are_in(lent) {
-            // `Vec<T>: Serialize` does not imply it of `[T]`.
-            predicates.push(quote_spanned! {at=>
-                #lent: ::rmi::__private::serde::Serialize + ::core::marker::Sync
-            });
-        }
+        predicates.push(quote!(#owned: ::rmi::__private::BorrowedArgument));
+        // `Vec<T>: Serialize` does not imply it of `[T]`.
+        let lent = deferred(&borrow.elem, of, written.span());
+        predicates.push(quote! {
+            #lent: ::rmi::__private::serde::Serialize + ::core::marker::Sync
+        });
     }
-    let output = &method.output;
-    let at = output.span();
-    let outcome = quote_spanned!(at=> <#output as ::rmi::__private::Outcome>);
-    if method.oneway {
-        predicates.push(quote_spanned!(at=> #output: ::rmi::__private::Outcome<Value = ()>));
+    let output = deferred(&method.output, of, method.output.span());
+    let outcome = if method.oneway {
+        quote!(::rmi::__private::Outcome<Value = (), Error: ::rmi::__private::ErrorValue>)
     } else {
-        predicates.push(quote_spanned!(at=> #output: ::rmi::__private::Outcome));
-        predicates.push(quote_spanned!(at=> #outcome::Value: ::rmi::__private::Value));
-    }
-    predicates.push(quote_spanned!(at=> #outcome::Error: ::rmi::__private::ErrorValue));
+        quote!(::rmi::__private::TravellingOutcome)
+    };
+    predicates.push(quote!(#output: #outcome));
     predicates.into_iter().map(|predicate| parse_quote!(#predicate)).collect()
 }
 
 /// The names of a trait's parameters.
-struct Params(Vec<Ident>);
+pub(super) struct Params(Vec<Ident>);
 
 impl Params {
-    fn of(generics: &Generics) -> Self {
+    pub(super) fn of(generics: &Generics) -> Self {
         let names = generics.params.iter().filter_map(|param| match param {
             GenericParam::Type(param) => Some(param.ident.clone()),
             GenericParam::Const(param) => Some(param.ident.clone()),
@@ -97,7 +99,7 @@ impl Params {
 
     /// Whether one of them is mentioned. A field or module of the same name counts too: a bound
     /// that is always true does no harm.
-    fn are_in(&self, tokens: &impl ToTokens) -> bool {
+    pub(super) fn are_in(&self, tokens: &impl ToTokens) -> bool {
         self.are_in_stream(tokens.to_token_stream())
     }
 

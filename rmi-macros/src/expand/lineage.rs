@@ -37,7 +37,6 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
     });
     quote! {
         impl #generics ::rmi::__private::Remote for #key #clause {
-            type Reference = #reference;
             type Object = #object;
         }
 

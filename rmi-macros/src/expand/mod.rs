@@ -5,6 +5,7 @@
 //! hygiene of `macro_rules!`; paths are absolute, so that neither a missing prelude nor a user's
 //! own `Result` matters.
 
+mod assertions;
 mod bounds;
 mod lineage;
 mod reference;
@@ -27,6 +28,7 @@ pub(crate) fn expand(interface: &Interface) -> TokenStream {
     let reference = reference::item(interface);
     let methods = method_constants(interface);
     let parts = [
+        assertions::assertions(interface),
         twin::impls(interface),
         reference::impls(interface),
         lineage::impls(interface),
@@ -43,7 +45,7 @@ pub(crate) fn expand(interface: &Interface) -> TokenStream {
         #reference
 
         #(#cfgs)*
-        #[allow(deprecated, trivial_bounds, unused_qualifications, unused_variables)]
+        #[allow(deprecated, unused_qualifications, unused_variables)]
         #[allow(clippy::all, clippy::pedantic, clippy::nursery)]
         const _: () = {
             #methods

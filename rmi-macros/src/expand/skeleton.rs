@@ -1,11 +1,11 @@
 //! The home's side: decodes a call, calls the object, encodes what it returns.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote, quote_spanned};
+use quote::{format_ident, quote};
 use syn::spanned::Spanned;
-use syn::{GenericParam, Ident, Path};
+use syn::{GenericParam, Ident};
 
-use super::{bounds, id, local, method_value, object, super_key};
+use super::{bounds, id, key, local, method_value, object, super_key};
 use crate::interface::{Argument, Interface, Method};
 
 pub(super) fn impls(interface: &Interface) -> TokenStream {
@@ -19,7 +19,7 @@ fn skeleton(interface: &Interface, implementor: &Ident) -> TokenStream {
     let ident = &interface.ident;
     let object_type = object(interface);
     let (_, arguments, _) = interface.generics.split_for_impl();
-    let mut generics = bounds::with(bounds::travelling(interface), implementor);
+    let mut generics = bounds::travelling(interface, implementor);
     bounds::require(&mut generics, quote!(#implementor: #ident #arguments));
     let (of_skeleton, skeleton_arguments, clause) = generics.split_for_impl();
     let params = generics.type_params().map(|param| &param.ident);
@@ -109,35 +109,47 @@ fn arm(
 fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
     let (ident, reference, object_type) =
         (&interface.ident, interface.reference(), object(interface));
+    let (key, parents) = (key(interface), interface.supers.iter().map(super_key));
+    let parents: Vec<_> = parents.collect();
     let (_, arguments, _) = interface.generics.split_for_impl();
-    let parents = interface.supers.iter().map(super_reference).collect::<Vec<_>>();
     let shared = quote!(::rmi::__private::Arc<#implementor>);
-    let from_shared = quote!(::rmi::__private::FromObject<#shared, ::rmi::__private::ByArc>);
 
-    let mut generics = bounds::with(bounds::travelling(interface), implementor);
+    let mut generics = bounds::travelling(interface, implementor);
     bounds::require(&mut generics, quote!(#implementor: #ident #arguments));
     for parent in &parents {
-        bounds::require(&mut generics, quote!(#parent: #from_shared));
+        let parent = bounds::deferred(parent, implementor, parent.span());
+        bounds::require(&mut generics, quote!(#parent: ::rmi::__private::Exports<#implementor>));
     }
     let (of_exports, _, clause) = generics.split_for_impl();
     let (object, interfaces) = (local("object"), local("interfaces"));
-    quote! {
-        #[doc(hidden)]
-        impl #of_exports
-            ::rmi::__private::FromObject<#implementor, ::rmi::__private::ByValue>
-            for #reference #arguments #clause
-        {
-            fn interfaces(#object: #implementor) -> ::rmi::__private::Interfaces {
-                <Self as #from_shared>::interfaces(::rmi::__private::Arc::new(#object))
+    let from_object = |from: TokenStream, way: TokenStream, shared: TokenStream| {
+        quote! {
+            #[doc(hidden)]
+            #[diagnostic::do_not_recommend]
+            impl #of_exports ::rmi::__private::FromObject<#from, ::rmi::__private::#way>
+                for #reference #arguments #clause
+            {
+                fn interfaces(#object: #from) -> ::rmi::__private::Interfaces {
+                    <#key as ::rmi::__private::Exports<#implementor>>::interfaces(#shared)
+                }
             }
         }
-
+    };
+    let by_value = from_object(
+        quote!(#implementor),
+        quote!(ByValue),
+        quote!(::rmi::__private::Arc::new(#object)),
+    );
+    let by_arc = from_object(shared.clone(), quote!(ByArc), quote!(#object));
+    quote! {
         #[doc(hidden)]
-        impl #of_exports #from_shared for #reference #arguments #clause {
+        impl #of_exports ::rmi::__private::Exports<#implementor> for #key #clause {
             fn interfaces(#object: #shared) -> ::rmi::__private::Interfaces {
                 let mut #interfaces = ::rmi::__private::Interfaces::new();
                 #(#interfaces.merge(
-                    <#parents as #from_shared>::interfaces(::core::clone::Clone::clone(&#object)),
+                    <#parents as ::rmi::__private::Exports<#implementor>>::interfaces(
+                        ::core::clone::Clone::clone(&#object),
+                    ),
                 );)*
                 #interfaces.add::<#object_type>(
                     ::core::clone::Clone::clone(&#object) as _,
@@ -146,13 +158,10 @@ fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
                 #interfaces
             }
         }
-    }
-}
 
-/// The reference that `#[remote]` made of a super-trait.
-fn super_reference(path: &Path) -> TokenStream {
-    let key = super_key(path);
-    quote_spanned!(path.span()=> <#key as ::rmi::__private::Remote>::Reference)
+        #by_value
+        #by_arc
+    }
 }
 
 /// A parameter without bounds and default.

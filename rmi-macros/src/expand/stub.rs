@@ -18,7 +18,7 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
     let holder = format_ident!("__Reference");
     let supers = &interface.bounds;
 
-    let mut generics = bounds::with(bounds::travelling(interface), &holder);
+    let mut generics = bounds::travelling(interface, &holder);
     bounds::require(&mut generics, quote!(#holder: #(#supers +)* ::rmi::__private::Inherits<#key>));
     let (generics, _, clause) = generics.split_for_impl();
     let methods = interface.methods.iter().enumerate();
@@ -41,12 +41,7 @@ fn stub(interface: &Interface, position: usize, method: &Method) -> TokenStream 
     let arguments = method.arguments.iter().map(|Argument { ident, ty, .. }| quote!(#ident: #ty));
     let names: Vec<_> = method.arguments.iter().map(|argument| &argument.ident).collect();
     let (near, call) = (local("near"), local("call"));
-    let outcome = quote!(<#output as ::rmi::__private::Outcome>);
-    let start = if *oneway {
-        quote!(send::<_, #outcome::Error>)
-    } else {
-        quote!(call::<_, #outcome::Value, #outcome::Error>)
-    };
+    let start = if *oneway { quote!(send) } else { quote!(call) };
     quote! {
         #(#cfgs)*
         fn #ident(&self, #(#arguments),*)
@@ -61,7 +56,7 @@ fn stub(interface: &Interface, position: usize, method: &Method) -> TokenStream 
                         // A statement of its own: the tuple must not live until the answer comes.
                         let #call = ::rmi::RemoteRef::__untyped(self)
                             .#start(#constant, &(#(#names,)*));
-                        #outcome::from_result(#call.await)
+                        ::rmi::__private::Outcome::from_result(#call.await)
                     }
                 }
             }

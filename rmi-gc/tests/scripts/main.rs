@@ -1,0 +1,9 @@
+//! Whole situations with their transcripts, to be read and reviewed as such.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p rmi-gc --test scripts` writes them anew.
+
+mod passing;
+mod script;
+mod trouble;
+#[path = "../world/mod.rs"]
+mod world;
