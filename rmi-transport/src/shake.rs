@@ -30,7 +30,7 @@ pub async fn shake_as_dialler(
     decide: impl FnOnce(&Hello) -> Verdict,
     limit: Duration,
 ) -> Result<(Hello, BytesMut), HandshakeError> {
-    within(limit, wire, async {
+    within(limit, ours.incarnation, wire, async {
         let mut received = BytesMut::new();
         let (mut handshake, hello) = Handshake::dial(ours);
         write_all(wire, &hello).await?;
@@ -67,7 +67,7 @@ pub async fn shake_as_acceptor(
     decide: impl FnOnce(&Hello) -> Verdict,
     limit: Duration,
 ) -> Result<(Hello, BytesMut), HandshakeError> {
-    within(limit, wire, async {
+    within(limit, ours.incarnation, wire, async {
         let mut received = BytesMut::new();
         let mut handshake = Handshake::accept(ours);
         let Progress::Greeted(theirs) = progress(wire, &mut handshake, &mut received).await? else {
@@ -90,6 +90,7 @@ pub async fn shake_as_acceptor(
 /// Bounds the whole hand-shake by `limit`, and tells the peer if it came to nothing.
 async fn within<T>(
     limit: Duration,
+    own: u64,
     wire: &dyn Wire,
     shake: impl Future<Output = Result<T, HandshakeError>>,
 ) -> Result<T, HandshakeError> {
@@ -106,7 +107,7 @@ async fn within<T>(
     }
     // A refusal fits in the buffers of any socket that has not been written to. A peer that
     // leaves no room even for that has its own fault, and is not waited for.
-    let refusal = error.refusal();
+    let refusal = error.refusal(own);
     if !refusal.is_empty() {
         let _ = wire.try_write(&refusal);
     }

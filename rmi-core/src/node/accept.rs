@@ -58,13 +58,14 @@ async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {
             return Verdict::Refuse(Refusal::Full);
         }
         greeted = Some(NodeId(peer.incarnation));
-        node.sessions.greeted(NodeId(peer.incarnation), token)
+        node.sessions.greeted(node, NodeId(peer.incarnation), token)
     };
     let limit = node.limits.handshake_time_max;
     match shake_as_acceptor(&*wire, node.hello(), decide, limit).await {
         Ok((hello, received)) => {
-            node.sessions.confirmed(node, NodeId(hello.incarnation), token);
-            node.sessions.begin(node, wire, &hello, received);
+            if node.sessions.confirmed(NodeId(hello.incarnation), token) {
+                node.sessions.begin(node, wire, &hello, received);
+            }
         }
         Err(error) => {
             tracing::debug!(peer = %wire.peer(), %error, "no session");

@@ -25,6 +25,16 @@ pub(super) enum Found {
     Ourselves,
 }
 
+/// What one attempt came to.
+enum Dial {
+    Found(Found),
+    /// Another connection with that peer is the session's, or is about to be.
+    SessionWith(NodeId),
+}
+
+/// How long an attempt waits for the session that there should be, before the next.
+const PAUSE_BEFORE_REDIALLING: Duration = Duration::from_millis(50);
+
 /// What is known of an endpoint; under a lock that is held while it is dialled, so that it is
 /// dialled once however many want it.
 #[derive(Default)]
@@ -83,7 +93,28 @@ impl NodeInner {
         Err(failure.executed_as(Executed::No))
     }
 
+    /// Dials until there is a session, or it is certain that there will not be one. A peer may
+    /// still believe in a session that we know to have ended; it is about to notice.
     async fn dial(self: &Arc<Self>, endpoint: &Endpoint) -> Result<Found> {
+        let until = Instant::now() + self.limits.handshake_time_max;
+        loop {
+            match self.dial_once(endpoint).await? {
+                Dial::Found(found) => return Ok(found),
+                Dial::SessionWith(peer) => {
+                    let pause = timeout(PAUSE_BEFORE_REDIALLING, self.sessions.wait_for(peer));
+                    if let Ok(session) = pause.await {
+                        return Ok(Found::Peer(session));
+                    }
+                    if Instant::now() > until {
+                        let text = format!("it says that it has a session with us, as {peer}");
+                        return Err(Error::new(ErrorKind::Unreachable, text).at_peer(endpoint));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn dial_once(self: &Arc<Self>, endpoint: &Endpoint) -> Result<Dial> {
         let failed = |text: String| Error::new(ErrorKind::Unreachable, text).at_peer(endpoint);
         let limit = self.limits.handshake_time_max;
         let wire = match timeout(limit, transport_for(endpoint).dial(endpoint)).await {
@@ -101,35 +132,28 @@ impl NodeInner {
         };
         match shake_as_dialler(&*wire, self.hello(), decide, limit).await {
             Ok((hello, received)) => {
-                Ok(Found::Peer(self.sessions.begin(self, wire, &hello, received)))
+                let session = self.sessions.begin(self, wire, &hello, received);
+                Ok(Dial::Found(Found::Peer(session)))
             }
             Err(
                 HandshakeError::Refused { reason: Refusal::SelfConnection, .. }
                 | HandshakeError::Declined { reason: Refusal::SelfConnection },
-            ) => Ok(Found::Ourselves),
-            Err(HandshakeError::Declined { reason: Refusal::Yielded }) => {
-                self.other_connection(peer, endpoint).await
+            ) => Ok(Dial::Found(Found::Ourselves)),
+            Err(HandshakeError::Refused { reason: Refusal::AlreadyConnected, from, .. }) => {
+                Ok(Dial::SessionWith(NodeId(from)))
             }
-            Err(error) => {
-                if let (true, Some(peer)) = (opened, peer) {
-                    self.sessions.never_began(peer);
+            Err(error) => match (peer, error) {
+                (Some(peer), HandshakeError::Declined { reason: Refusal::Yielded }) => {
+                    Ok(Dial::SessionWith(peer))
                 }
-                Err(refused(&error).at_peer(endpoint))
-            }
+                (peer, error) => {
+                    if let (true, Some(peer)) = (opened, peer) {
+                        self.sessions.never_began(peer);
+                    }
+                    Err(refused(&error).at_peer(endpoint))
+                }
+            },
         }
-    }
-
-    /// The peer is, or will be in a moment, connected by a connection of its own dialling.
-    async fn other_connection(&self, peer: Option<NodeId>, endpoint: &Endpoint) -> Result<Found> {
-        let limit = self.limits.handshake_time_max;
-        let session = match peer {
-            Some(peer) => timeout(limit, self.sessions.wait_for(peer)).await.ok(),
-            None => None,
-        };
-        session.map(Found::Peer).ok_or_else(|| {
-            let text = format!("the connection that it dialled did not come within {limit:?}");
-            Error::new(ErrorKind::Unreachable, text).at_peer(endpoint)
-        })
     }
 }
 

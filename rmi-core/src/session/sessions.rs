@@ -10,7 +10,7 @@ use rmi_transport::{Hello, Refusal, Rendezvous, Verdict, Wire};
 use tokio::sync::Notify;
 
 use super::{Session, drive};
-use crate::error::{Error, ErrorKind};
+use crate::error::ErrorKind;
 use crate::monitor::Holder;
 use crate::node::NodeInner;
 use crate::reaper;
@@ -65,13 +65,16 @@ impl Sessions {
         }
     }
 
-    /// As acceptor: may `peer` have a session by this connection? A peer that has one is welcomed
-    /// all the same, to learn whom it has reached: it will yield.
-    pub(crate) fn greeted(&self, peer: NodeId, token: u64) -> Verdict {
-        match self.rendezvous.lock().greeted(peer.0, token) {
-            Verdict::Refuse(Refusal::AlreadyConnected) | Verdict::Proceed => Verdict::Proceed,
-            refused @ Verdict::Refuse(_) => refused,
+    /// As acceptor: may `peer` have a session by this connection? If it dials though there is
+    /// one, it may have lost that: a frame of ours will show.
+    pub(crate) fn greeted(&self, node: &NodeInner, peer: NodeId, token: u64) -> Verdict {
+        let verdict = self.rendezvous.lock().greeted(peer.0, token);
+        if verdict == Verdict::Refuse(Refusal::AlreadyConnected) {
+            if let Some(session) = self.open(peer) {
+                session.send_control(node);
+            }
         }
+        verdict
     }
 
     /// As dialler: does the session go by this connection?
@@ -89,19 +92,9 @@ impl Sessions {
         self.rendezvous.lock().closed(peer.0);
     }
 
-    /// As acceptor: the peer confirmed. One that begins a session where we have one has lost
-    /// that, though we have not noticed yet.
-    pub(crate) fn confirmed(&self, node: &Arc<NodeInner>, peer: NodeId, token: u64) {
-        if self.rendezvous.lock().confirmed(peer.0, token) {
-            return;
-        }
-        if let Some(stale) = self.open(peer) {
-            stale.end(Error::new(ErrorKind::Disconnected, "the peer began another session"));
-            self.ended(node, &stale);
-        }
-        let mut rendezvous = self.rendezvous.lock();
-        rendezvous.greeted(peer.0, token);
-        rendezvous.confirmed(peer.0, token);
+    /// As acceptor: the peer confirmed. False if another connection was first.
+    pub(crate) fn confirmed(&self, peer: NodeId, token: u64) -> bool {
+        self.rendezvous.lock().confirmed(peer.0, token)
     }
 
     /// Begins the session that the rendezvous has admitted.

@@ -31,7 +31,8 @@ pub(super) enum Message {
     Hello(Hello),
     Welcome(Hello),
     Go,
-    Refuse { reason: Refusal, text: String },
+    /// `from` is the incarnation that refuses, 0 where it does not matter.
+    Refuse { reason: Refusal, from: u64, text: String },
 }
 
 impl Message {
@@ -49,8 +50,9 @@ impl Message {
                 WELCOME
             }
             Message::Go => GO,
-            Message::Refuse { reason, text } => {
+            Message::Refuse { reason, from, text } => {
                 body.push(refusal_code(*reason));
+                body.extend_from_slice(&from.to_le_bytes());
                 put_text(&mut body, bounded(text));
                 REFUSE
             }
@@ -170,7 +172,8 @@ fn hello(reader: &mut Reader<'_>) -> Result<Hello, FrameError> {
 
 fn refuse(reader: &mut Reader<'_>) -> Result<Message, FrameError> {
     let reason = refusal_of(reader.u8("reason")?);
-    Ok(Message::Refuse { reason, text: reader.text("reason", TEXT_BYTES_MAX)? })
+    let from = reader.u64("incarnation")?;
+    Ok(Message::Refuse { reason, from, text: reader.text("reason", TEXT_BYTES_MAX)? })
 }
 
 fn refusal_code(refusal: Refusal) -> u8 {

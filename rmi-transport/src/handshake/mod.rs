@@ -103,6 +103,9 @@ pub enum HandshakeError {
     Refused {
         /// Why, to act upon.
         reason: Refusal,
+        /// The incarnation that refused: with [`AlreadyConnected`](Refusal::AlreadyConnected),
+        /// whom the session that exists is with.
+        from: u64,
         /// Why, in its own words.
         text: String,
     },
@@ -162,9 +165,9 @@ pub enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// What the peer is to be told before the connection is closed; empty if there is nothing
-    /// to tell.
-    pub fn refusal(&self) -> Vec<u8> {
+    /// What the peer is to be told before the connection is closed, by the node of incarnation
+    /// `own`; empty if there is nothing to tell.
+    pub fn refusal(&self, own: u64) -> Vec<u8> {
         let reason = match self {
             HandshakeError::NotRmi { saw } => return saw.refusal(),
             HandshakeError::VersionMismatch { .. } => Refusal::Version,
@@ -178,7 +181,7 @@ impl HandshakeError {
             | HandshakeError::TimedOut { .. }
             | HandshakeError::Io(_) => return Vec::new(),
         };
-        Message::Refuse { reason, text: self.to_string() }.encode()
+        Message::Refuse { reason, from: own, text: self.to_string() }.encode()
     }
 }
 
@@ -246,7 +249,9 @@ impl Handshake {
         };
         let Some(message) = take_message(input)? else { return Ok(Progress::More) };
         match (awaits, message) {
-            (_, Message::Refuse { reason, text }) => Err(HandshakeError::Refused { reason, text }),
+            (_, Message::Refuse { reason, from, text }) => {
+                Err(HandshakeError::Refused { reason, from, text })
+            }
             (State::AwaitsHello, Message::Hello(theirs)) => {
                 self.check(&theirs)?;
                 self.state = State::Decides;
@@ -285,7 +290,7 @@ impl Handshake {
     /// What to send to end the connection instead.
     pub fn refuse(&mut self, reason: Refusal, text: &str) -> Vec<u8> {
         self.state = State::Ended;
-        Message::Refuse { reason, text: text.to_owned() }.encode()
+        Message::Refuse { reason, from: self.ours.incarnation, text: text.to_owned() }.encode()
     }
 
     fn check(&self, theirs: &Hello) -> Result<(), HandshakeError> {

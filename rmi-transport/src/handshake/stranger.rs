@@ -55,7 +55,7 @@ impl Stranger {
             Stranger::Ssh => b"This port speaks rmi, not SSH.\r\n".to_vec(),
             Stranger::Other(_) => {
                 let text = "this port speaks rmi".to_owned();
-                Message::Refuse { reason: Refusal::NotRmi, text }.encode()
+                Message::Refuse { reason: Refusal::NotRmi, from: 0, text }.encode()
             }
         }
     }

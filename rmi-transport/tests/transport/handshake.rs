@@ -42,7 +42,7 @@ fn a_refusal_is_told_at_every_stage() {
     let refused = |handshake: &mut Handshake, refusal: &[u8]| match handshake
         .handle_input(&mut BytesMut::from(refusal))
     {
-        Err(HandshakeError::Refused { reason, text }) => (reason, text),
+        Err(HandshakeError::Refused { reason, text, .. }) => (reason, text),
         other => panic!("{other:?}"),
     };
     let want = || (Refusal::Yielded, "mine is used".to_owned());

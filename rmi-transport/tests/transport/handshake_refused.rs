@@ -96,7 +96,7 @@ fn bytes_that_are_no_hello_are_refused_with_the_reason() {
 /// The reason that a peer is told for `error`.
 fn reason_told(error: &HandshakeError) -> Refusal {
     let (mut peer, _) = Handshake::dial(hello(1));
-    match peer.handle_input(&mut BytesMut::from(&error.refusal()[..])) {
+    match peer.handle_input(&mut BytesMut::from(&error.refusal(7)[..])) {
         Err(HandshakeError::Refused { reason, .. }) => reason,
         other => panic!("{other:?} for {error}"),
     }
@@ -135,7 +135,7 @@ fn another_version_is_refused_and_understands_the_refusal() {
     assert_eq!(error.to_string(), mismatch(2), "W4");
     assert_eq!(reason_told(&error), Refusal::Version, "W4");
 
-    let mut refusal = error.refusal();
+    let mut refusal = error.refusal(7);
     refusal[4] = 7;
     let (mut dialler, _) = Handshake::dial(hello(1));
     let error = dialler.handle_input(&mut BytesMut::from(&refusal[..])).unwrap_err();
@@ -162,9 +162,9 @@ fn a_peer_that_accepts_too_little_is_refused() {
 #[test]
 fn a_reason_that_is_not_known_is_passed_on_as_a_number() {
     let (mut dialler, _) = Handshake::dial(hello(1));
-    let refusal = message(4, &[200, 2, b'n', b'o']);
+    let refusal = message(4, &[200, 7, 0, 0, 0, 0, 0, 0, 0, 2, b'n', b'o']);
     match dialler.handle_input(&mut BytesMut::from(&refusal[..])) {
-        Err(HandshakeError::Refused { reason: Refusal::Unknown(200), text }) => {
+        Err(HandshakeError::Refused { reason: Refusal::Unknown(200), text, .. }) => {
             assert_eq!(text, "no", "W9");
         }
         other => panic!("{other:?} (W9)"),
