@@ -242,10 +242,14 @@ fn a_lost_connection_fails_the_calls_in_progress_and_frees_what_the_peer_held() 
         assert!(matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::ShutDown), "{error}");
         assert_eq!(error.executed(), Executed::Maybe, "{error}");
         unhung.reach(1).await;
+        until("the session has ended", || away.stats().sessions == 0).await;
         let error = account.balance().await.unwrap_err();
         assert_eq!((error.kind(), error.executed()), (ErrorKind::Disconnected, Executed::No));
         drop(account);
         until_empty(&[&away]).await;
+        assert_eq!(drops.count(), 0, "the peer's share is kept for the lease");
+        // With its runtime gone, the node's end is all that can let go of its object.
+        drop(home);
+        drops.reach(1).await;
     });
-    drop(home);
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmi_gc::{BridgeInit, NodeId, Policy};
+use rmi_transport::frame::FRAME_BYTES_LEAST;
 use rmi_transport::{Endpoint, transport_for};
 
 use super::{Node, NodeInner, accept};
@@ -89,13 +90,19 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// `Unreachable` if an endpoint cannot be listened at, or is not one.
+    /// - `Unreachable`: an endpoint cannot be listened at, or is not one.
+    /// - `LimitReached`: `frame_bytes_max` is less than every node has to accept.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub async fn start(self) -> Result<Node> {
         let runtime = tokio::runtime::Handle::current();
+        let (bytes, bytes_least) = (self.limits.frame_bytes_max, FRAME_BYTES_LEAST);
+        if bytes < bytes_least {
+            let text = format!("frame_bytes_max is {bytes}, and has to be at least {bytes_least}");
+            return Err(Error::new(ErrorKind::LimitReached, text));
+        }
         let mut listeners = Vec::new();
         for text in &self.listen {
             let cannot = |error: &dyn std::fmt::Display| {

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 
 pub use self::builder::Builder;
 use self::dial::{Dialled, Found};
-use self::shutdown::Closed;
+use self::shutdown::{Closed, LetGo};
 use crate::call::builtin::{LOOKUP, NODE};
 use crate::call::{Undo, Way};
 use crate::error::{Error, ErrorKind, Result};
@@ -254,8 +254,9 @@ impl Node {
 impl Drop for LastHandle {
     fn drop(&mut self) {
         if !self.0.is_closing() {
-            let inner = Arc::clone(&self.0);
-            self.0.runtime.spawn(async move { inner.shut_down().await });
+            // If the runtime has ended, the task is dropped at once, and lets go.
+            let ending = LetGo(Arc::clone(&self.0));
+            self.0.runtime.spawn(async move { ending.0.shut_down().await });
         }
     }
 }

@@ -45,12 +45,22 @@ impl Closed {
     }
 }
 
+/// Whatever ends a shutdown before its end, that of the runtime included, lets go all the same.
+pub(super) struct LetGo(pub(super) Arc<NodeInner>);
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        self.0.let_go();
+    }
+}
+
 impl NodeInner {
     /// Ends the node, once; a second call waits for the first.
     pub(super) async fn shut_down(self: &Arc<Self>) {
         if !self.closed.set() {
             return self.down.wait().await;
         }
+        let let_go = LetGo(Arc::clone(self));
         drop(self.names.clear());
         // New calls are turned down from here on; those that run may finish.
         let _ = timeout(CALLS_TIME_MAX, self.quiet()).await;
@@ -68,9 +78,16 @@ impl NodeInner {
             }
         })
         .await;
-        for session in &sessions {
+        drop(let_go);
+    }
+
+    /// The part of a shutdown that waits for nobody.
+    fn let_go(self: &Arc<Self>) {
+        self.closed.set();
+        drop(self.names.clear());
+        for session in self.sessions.all() {
             session.end(Error::new(ErrorKind::ShutDown, "this node was shut down"));
-            self.sessions.give_up(self, session);
+            self.sessions.give_up(self, &session);
         }
         self.down.set();
     }
