@@ -300,7 +300,8 @@ impl fmt::Display for Error {
             write!(f, "{space}{object}")?;
         }
         if let Some(peer) = &self.0.peer {
-            let space = if self.0.method.is_some() || self.0.object.is_some() { " at " } else { "" };
+            let space =
+                if self.0.method.is_some() || self.0.object.is_some() { " at " } else { "" };
             write!(f, "{space}{peer}")?;
         }
         if self.0.peer.is_some() || self.0.object.is_some() || self.0.method.is_some() {

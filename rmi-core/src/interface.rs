@@ -36,11 +36,7 @@ pub struct Method {
 
 impl Method {
     /// A method with its hashes.
-    pub const fn new(
-        interface: &'static str,
-        name: &'static str,
-        signature: &'static str,
-    ) -> Self {
+    pub const fn new(interface: &'static str, name: &'static str, signature: &'static str) -> Self {
         let named = fnv1a(fnv1a(fnv1a(FNV_START, interface), "::"), name);
         let id = fold(named);
         let id = if id < RESERVED_METHODS { id + RESERVED_METHODS } else { id };

@@ -29,7 +29,9 @@ impl Names {
 
     pub(crate) fn lookup(&self, name: &str) -> Result<Untyped> {
         let bound = self.0.get(name).map(|reference| reference.clone());
-        bound.ok_or_else(|| Error::new(ErrorKind::NoSuchName, format!("nothing is bound as {name:?}")))
+        bound.ok_or_else(|| {
+            Error::new(ErrorKind::NoSuchName, format!("nothing is bound as {name:?}"))
+        })
     }
 
     /// Lets go of everything; the references are given to the caller, to drop outside our locks.

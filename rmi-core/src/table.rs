@@ -23,7 +23,9 @@ use crate::reference::{Identity, Key};
 enum Subject {
     Object(Arc<Exported>),
     /// An object elsewhere; `relayed_calls` are under way through the parent.
-    Elsewhere { relayed_calls: u32 },
+    Elsewhere {
+        relayed_calls: u32,
+    },
 }
 
 struct Cell {
@@ -306,11 +308,7 @@ impl Table {
     }
 
     /// The session with `peer` was given up: its shares, pins, monitor holds and parenthood end.
-    pub(crate) fn peer_gone(
-        &self,
-        peer: NodeId,
-        owe: impl Fn(Release),
-    ) -> Vec<Arc<Exported>> {
+    pub(crate) fn peer_gone(&self, peer: NodeId, owe: impl Fn(Release)) -> Vec<Arc<Exported>> {
         let ids: Vec<ObjectId> = self.entries.iter().map(|cell| *cell.key()).collect();
         ids.into_iter()
             .filter_map(|id| self.change(id, &owe, |entry| entry.peer_gone(id, peer)))
@@ -319,12 +317,11 @@ impl Table {
 
     /// The objects that live here.
     pub(crate) fn objects(&self) -> Vec<Arc<Exported>> {
-        let object = |cell: dashmap::mapref::multiple::RefMulti<'_, ObjectId, Cell>| {
-            match &cell.subject {
+        let object =
+            |cell: dashmap::mapref::multiple::RefMulti<'_, ObjectId, Cell>| match &cell.subject {
                 Subject::Object(object) => Some(Arc::clone(object)),
                 Subject::Elsewhere { .. } => None,
-            }
-        };
+            };
         self.entries.iter().filter_map(object).collect()
     }
 

@@ -28,7 +28,9 @@ impl Session {
         let sent = match body {
             ReplyBody::Ok(message) => self.write_answer(node, number, Outcome::Ok, message),
             ReplyBody::Err(message) => self.write_answer(node, number, Outcome::Err, message),
-            ReplyBody::Relayed(message) => self.write_answer(node, number, Outcome::Failed, message),
+            ReplyBody::Relayed(message) => {
+                self.write_answer(node, number, Outcome::Failed, message)
+            }
             ReplyBody::Failed(error) => Err(error),
         };
         let Err(error) = sent else { return };
@@ -53,12 +55,7 @@ impl Session {
     }
 
     /// `BridgeInit::Eager`: a result that passes a bridge on has to wait for its description.
-    fn describe_then_reply(
-        self: &Arc<Self>,
-        node: &Arc<NodeInner>,
-        number: u64,
-        body: ReplyBody,
-    ) {
+    fn describe_then_reply(self: &Arc<Self>, node: &Arc<NodeInner>, number: u64, body: ReplyBody) {
         let answering = Answering::new(node, self, number);
         let task = async move {
             let body = match describe_all(&body).await {

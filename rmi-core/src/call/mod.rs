@@ -11,6 +11,6 @@ mod way;
 pub(crate) use self::answer::Answering;
 pub(crate) use self::incoming::{Incoming, ReceivedCall};
 pub(crate) use self::outgoing::read;
-pub(crate) use self::pending::{Answer, PendingCall, Undo};
 pub(crate) use self::pending::Pending;
+pub(crate) use self::pending::{Answer, PendingCall, Undo};
 pub(crate) use self::way::Way;

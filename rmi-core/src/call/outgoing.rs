@@ -38,10 +38,9 @@ impl Untyped {
                 Ok(message) => self.invoke(&method, message).await,
                 Err(error) => Err(error),
             };
-            answer.map_err(|error| self.name(error, &method)).map_or_else(
-                |error| Err(E::from(error)),
-                |answer| self.read(answer, &method),
-            )
+            answer
+                .map_err(|error| self.name(error, &method))
+                .map_or_else(|error| Err(E::from(error)), |answer| self.read(answer, &method))
         }
     }
 
@@ -179,11 +178,10 @@ fn failure(payload: &[u8], method: &Method) -> Error {
         return Error::new(ErrorKind::Protocol, "a failure that cannot be read");
     };
     let kind = ErrorKind::from_code(failure.kind);
-    let text = match kind {
-        ErrorKind::SignatureMismatch => {
-            format!("this node has {}, {}", method.signature, failure.message)
-        }
-        _ => failure.message,
+    let text = if kind == ErrorKind::SignatureMismatch {
+        format!("this node has {}, {}", method.signature, failure.message)
+    } else {
+        failure.message
     };
     let error = if text.is_empty() { kind.into() } else { Error::new(kind, text) };
     error.executed_as(Executed::from_code(failure.executed))

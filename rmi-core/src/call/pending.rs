@@ -44,6 +44,9 @@ enum Slot {
     Abandoned(Undo),
 }
 
+/// An answer whose caller has gone, and what is to be undone.
+pub(crate) type Orphan = (Undo, Result<Answer, Error>);
+
 /// No such call is waiting: the peer answers what was never asked, or twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotWaiting;
@@ -63,7 +66,7 @@ impl Pending {
         &self,
         number: u64,
         result: Result<Answer, Error>,
-    ) -> Result<Option<(Undo, Result<Answer, Error>)>, NotWaiting> {
+    ) -> Result<Option<Orphan>, NotWaiting> {
         let at = key_of(number).ok_or(NotWaiting)?;
         let mut slots = self.0.lock();
         let slot = slots.get_mut(at).ok_or(NotWaiting)?;

@@ -29,7 +29,8 @@ impl Way {
     /// The way that is open at once; `None` if the home has to be dialled first.
     fn open(node: &NodeInner, identity: &Identity, route: &Route) -> Option<Self> {
         let home = identity.id.home;
-        let parent = route.parent.and_then(|(peer, index)| Some((node.sessions.open(peer)?, index)));
+        let parent =
+            route.parent.and_then(|(peer, index)| Some((node.sessions.open(peer)?, index)));
         if let Some((session, index)) = &parent {
             if session.peer == home || route.relayed_calls > 0 {
                 return Some(Self::through(session, *index, session.peer != home));

@@ -48,7 +48,10 @@ pub(crate) fn encoding<R>(encode: impl FnOnce() -> R) -> (R, References) {
 }
 
 /// Runs `decode` with `references` for its table; an error tells why a reference was refused.
-pub(crate) fn decoding<R>(references: References, decode: impl FnOnce() -> R) -> (R, Option<Error>) {
+pub(crate) fn decoding<R>(
+    references: References,
+    decode: impl FnOnce() -> R,
+) -> (R, Option<Error>) {
     struct Restore(Option<Decoding>);
     impl Drop for Restore {
         fn drop(&mut self) {

@@ -72,8 +72,8 @@ pub async fn enter<R: RemoteRef>(reference: &R) -> Result<MonitorGuard> {
 
 async fn enter_here(untyped: &Untyped, thread: ThreadId) -> Result<()> {
     let object = untyped.node().table.exported(untyped.id());
-    let object = object
-        .ok_or_else(|| Error::from(ErrorKind::NoSuchObject).on_object(untyped.id()))?;
+    let object =
+        object.ok_or_else(|| Error::from(ErrorKind::NoSuchObject).on_object(untyped.id()))?;
     object.monitor.enter(thread, Holder::Local).await;
     Ok(())
 }

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 pub use self::guard::{MonitorGuard, enter, synchronized};
-pub(crate) use self::queue::{Holder, NotHeld};
 use self::queue::{Admission, Granted, Queue, Ticket};
+pub(crate) use self::queue::{Holder, NotHeld};
 use crate::thread::ThreadId;
 
 /// One object's monitor, at its home. Made when it is first entered.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rmi_gc::NodeId;
 use rmi_transport::{
-    Endpoint, Hello, HandshakeError, Refusal, Verdict, shake_as_dialler, transport_for,
+    Endpoint, HandshakeError, Hello, Refusal, Verdict, shake_as_dialler, transport_for,
 };
 use tokio::time::timeout;
 
@@ -169,7 +169,9 @@ fn refused(error: &HandshakeError) -> Error {
         HandshakeError::Refused { reason, .. } | HandshakeError::Declined { reason } => {
             refused_for(*reason)
         }
-        _ => ErrorKind::Unreachable,
+        HandshakeError::Truncated | HandshakeError::TimedOut { .. } | HandshakeError::Io(_) | _ => {
+            ErrorKind::Unreachable
+        }
     };
     Error::new(kind, error.to_string()).executed_as(Executed::No)
 }

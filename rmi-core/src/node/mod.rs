@@ -263,7 +263,10 @@ impl Drop for LastHandle {
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("id", &self.id()).field("endpoints", &self.endpoints()).finish()
+        f.debug_struct("Node")
+            .field("id", &self.id())
+            .field("endpoints", &self.endpoints())
+            .finish()
     }
 }
 

@@ -76,8 +76,7 @@ impl Drop for EndGuard {
 }
 
 async fn serve(node: &Arc<NodeInner>, session: &Arc<Session>) -> End {
-    let limits =
-        FrameLimits { frame_bytes_max: node.limits.frame_bytes_max, ..Default::default() };
+    let limits = FrameLimits { frame_bytes_max: node.limits.frame_bytes_max, ..Default::default() };
     let mut received = BytesMut::new();
     let mut alarm = pin!(Alarm::default());
     loop {
@@ -224,9 +223,10 @@ fn explain(node: &NodeInner, session: &Session, end: End) -> Error {
     match end {
         End::Lost(error) => {
             tracing::debug!(%peer, %error, "connection lost");
-            let text = match error.kind() {
-                io::ErrorKind::UnexpectedEof => "the peer closed the connection".to_owned(),
-                _ => format!("the connection was lost: {error}"),
+            let text = if error.kind() == io::ErrorKind::UnexpectedEof {
+                "the peer closed the connection".to_owned()
+            } else {
+                format!("the connection was lost: {error}")
             };
             Error::new(ErrorKind::Disconnected, text)
         }

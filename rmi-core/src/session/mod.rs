@@ -70,8 +70,7 @@ impl Session {
         let name = if hello.name.is_empty() { "" } else { " " };
         let peer_name = format!("{peer}{name}{} ({})", hello.name, wire.peer());
         let connection = Connection::new(wire, received);
-        connection
-            .enqueue(|outgoing| outgoing.frames.set_bytes_max(hello.limits.frame_bytes_max));
+        connection.enqueue(|outgoing| outgoing.frames.set_bytes_max(hello.limits.frame_bytes_max));
         Self {
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             peer,
@@ -188,6 +187,9 @@ impl Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("serial", &self.serial).field("peer", &self.peer_name).finish()
+        f.debug_struct("Session")
+            .field("serial", &self.serial)
+            .field("peer", &self.peer_name)
+            .finish()
     }
 }

@@ -168,10 +168,7 @@ impl Session {
 
     fn identity(&self, description: Description) -> Identity {
         let Description { home, object, key, interfaces, endpoints, depth, .. } = description;
-        let id = ObjectId {
-            home: home.map_or(self.peer, NodeId),
-            index: ObjectIndex(object),
-        };
+        let id = ObjectId { home: home.map_or(self.peer, NodeId), index: ObjectIndex(object) };
         Identity {
             id,
             key,
@@ -192,8 +189,7 @@ impl Session {
         count: u32,
     ) -> Result<(), Violation> {
         node.stats.releases_received.add(1);
-        let freed =
-            node.table.released(index, self.peer, count, |owed| node.sessions.owe(owed))?;
+        let freed = node.table.released(index, self.peer, count, |owed| node.sessions.owe(owed))?;
         reaper::reap(freed);
         Ok(())
     }

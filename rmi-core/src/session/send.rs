@@ -31,12 +31,7 @@ impl Session {
     /// `TooLarge`, `Encode` for a reference of another node, `Disconnected` for one whose path to
     /// its home is lost or if the session has ended. In all cases `Executed::No`, and what was
     /// counted is taken back.
-    pub(crate) fn send(
-        &self,
-        node: &NodeInner,
-        body: Body,
-        message: Message,
-    ) -> Result<(), Error> {
+    pub(crate) fn send(&self, node: &NodeInner, body: Body, message: Message) -> Result<(), Error> {
         // Before the first lock: an object that is freed below is dropped behind the last.
         let _deferral = Deferral::begin();
         let Message { payload, references } = message;
@@ -47,7 +42,7 @@ impl Session {
             let mut counted = Counted::new();
             let fits = self
                 .count_all(node, &references, frame, &mut writer, &mut counted)
-                .and_then(|()| Ok(writer.room(payload.as_slice().len()).map_err(too_large)?));
+                .and_then(|()| writer.room(payload.as_slice().len()).map_err(too_large));
             let room = match fits {
                 Ok(room) => room,
                 Err(error) => {
@@ -184,7 +179,10 @@ fn cannot_forward(reason: NotSent, reference: &Untyped) -> Error {
     let error = match reason {
         NotSent::OfAnotherNode => Error::new(
             ErrorKind::Encode,
-            format!("the reference belongs to {}, another node of this process", reference.node().id),
+            format!(
+                "the reference belongs to {}, another node of this process",
+                reference.node().id
+            ),
         ),
         NotSent::CannotForward(reason) => Error::new(ErrorKind::Disconnected, reason.to_string()),
     };
