@@ -253,3 +253,36 @@ fn a_lost_connection_fails_the_calls_in_progress_and_frees_what_the_peer_held() 
         drops.reach(1).await;
     });
 }
+
+/// A handler that ends the runtime which is to run it.
+#[remote]
+trait Fuse {
+    async fn blow(&self) -> Result<()>;
+}
+
+struct Short(std::sync::Mutex<Option<tokio::runtime::Runtime>>);
+
+impl Fuse for Short {
+    async fn blow(&self) -> Result<()> {
+        let runtime = self.0.lock().unwrap().take().expect("it blows once");
+        runtime.shutdown_background();
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn a_runtime_that_ends_while_a_handler_becomes_a_task_is_an_error_and_no_deadlock() {
+    let (here, there) = (support::runtime(), support::runtime());
+    let home = there
+        .block_on(Node::builder().listen("tcp://127.0.0.1:0").start())
+        .expect("loopback can be listened at");
+    let fuse: FuseRef = home.export(Short(std::sync::Mutex::new(Some(there))));
+    home.bind("fuse", &fuse).unwrap();
+    drop(fuse);
+    here.block_on(async {
+        let away = dialling().await;
+        let fuse: FuseRef = lookup(&away, &home, "fuse").await;
+        let error = fuse.blow().await.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Disconnected | ErrorKind::ShutDown), "{error}");
+    });
+}

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use rmi::gc::BridgeInit;
 use rmi::{Node, Result, remote, synchronized};
-use support::{listening, lookup, until_empty};
+use support::{lookup, until_empty};
 
 #[remote]
 trait Table {

@@ -37,8 +37,7 @@ struct Victim {
 
 impl Victim {
     async fn new() -> Self {
-        let limits =
-            Limits { handshake_time_max: Duration::from_millis(200), ..Limits::default() };
+        let limits = Limits { handshake_time_max: Duration::from_millis(200), ..Limits::default() };
         let builder = Node::builder().listen("tcp://127.0.0.1:0").limits(limits);
         let node = builder.start().await.unwrap();
         node.bind("echo", &node.export::<EchoRef, _, _>(Parrot)).unwrap();

@@ -9,7 +9,7 @@
 //! | `session` | what happens to frames on their way out and in? |
 //! | `call` | how does a call leave, get dispatched, and get its answer? |
 //! | `marshal` | how do values with references in them become messages? |
-//! | [`reference`] | what does a user hold? |
+//! | [`mod@reference`] | what does a user hold? |
 //! | `table` | which objects does the node know, and what keeps each alive? |
 //! | `relay` | how does a node carry calls for another? |
 //! | [`thread`], [`monitor`] | who waits for whom? |
@@ -53,7 +53,10 @@ pub mod private {
     pub use crate::interface::{BoxFuture, Interface, InterfaceInfo, Interfaces, Method, Skeleton};
     pub use crate::marshal::{Arguments, Reply, deserialize_reference};
     pub use crate::reference::{
-        ByArc, ByValue, Extends, FromObject, Inherits, Reference, Remote, Untyped,
+        ByArc, ByValue, Exports, Extends, FromObject, Inherits, Reference, Remote, Typed, Untyped,
     };
-    pub use crate::traits::{Argument, BorrowedArgument, ErrorValue, Outcome, Value};
+    pub use crate::traits::{
+        Argument, BorrowedArgument, Deferred, ErrorValue, Outcome, Value, assert_argument,
+        assert_borrowed_argument, assert_oneway_result, assert_result,
+    };
 }

@@ -106,27 +106,49 @@ fn reply_of(answer: Answer, seen: impl FnOnce(Outcome)) -> Reply {
 /// Monitors that a child holds through this node. The home knows only us, so we leave them if the
 /// child's session ends.
 #[derive(Default)]
-pub(crate) struct RelayedHolds(Mutex<Vec<(Way, ThreadId)>>);
+pub(crate) struct RelayedHolds(Mutex<Vec<Hold>>);
+
+struct Hold {
+    way: Way,
+    thread: ThreadId,
+    /// How many times the thread has entered.
+    times: u64,
+}
+
+impl Hold {
+    fn is(&self, way: &Way, thread: ThreadId) -> bool {
+        same_target(&self.way, way) && self.thread == thread
+    }
+}
 
 impl RelayedHolds {
     fn entered(&self, way: Way, thread: ThreadId) {
-        self.0.lock().push((way, thread));
+        let mut holds = self.0.lock();
+        match holds.iter_mut().find(|hold| hold.is(&way, thread)) {
+            Some(hold) => hold.times += 1,
+            None => holds.push(Hold { way, thread, times: 1 }),
+        }
     }
 
     fn left(&self, way: &Way, thread: Option<ThreadId>) {
         let mut holds = self.0.lock();
-        let same = |(held, by): &(Way, ThreadId)| same_target(held, way) && Some(*by) == thread;
-        if let Some(at) = holds.iter().position(same) {
-            holds.swap_remove(at);
+        let held = |hold: &Hold| thread.is_some_and(|thread| hold.is(way, thread));
+        if let Some(at) = holds.iter().position(held) {
+            holds[at].times -= 1;
+            if holds[at].times == 0 {
+                holds.swap_remove(at);
+            }
         }
     }
 
     /// The child is gone: leave what it held.
     pub(crate) fn leave_all(&self, node: &Arc<NodeInner>) {
         let holds = std::mem::take(&mut *self.0.lock());
-        for (way, thread) in holds {
-            // If that session has ended too, its end has freed the monitor.
-            let _ = way.send(node, &EXIT, Some(thread), Message::default());
+        for Hold { way, thread, times } in holds {
+            for _ in 0..times {
+                // If that session has ended too, its end has freed the monitor.
+                let _ = way.send(node, &EXIT, Some(thread), Message::default());
+            }
         }
     }
 }

@@ -79,3 +79,26 @@ impl<T, E> Outcome for Result<T, E> {
         result
     }
 }
+
+/// Is `T` itself, whatever `Self` is. Generated `impl`s bound their types by this detour: the
+/// compiler judges a bound like `Picture: Argument` where it stands, but this one where it is used.
+pub trait Deferred<T: ?Sized> {
+    /// `T`.
+    type Type: ?Sized;
+}
+
+impl<Of: ?Sized, T: ?Sized> Deferred<T> for Of {
+    type Type = T;
+}
+
+/// Compiles if `T` can be an argument.
+pub const fn assert_argument<T: Argument>() {}
+
+/// Compiles if `&T`, or what `T` is the owned form of, can be an argument.
+pub const fn assert_borrowed_argument<T: BorrowedArgument>() {}
+
+/// Compiles if a method can return `R`.
+pub const fn assert_result<R: Outcome<Value: Value, Error: ErrorValue>>() {}
+
+/// Compiles if a one-way method can return `R`.
+pub const fn assert_oneway_result<R: Outcome<Value = (), Error: ErrorValue>>() {}

@@ -84,3 +84,9 @@ impl Argument {
         format_ident!("__argument_{position}", span = Span::mixed_site())
     }
 }
+
+/// An identifier without `r#`.
+pub(crate) fn bare(ident: &Ident) -> String {
+    let ident = ident.to_string();
+    ident.strip_prefix("r#").map_or(ident.clone(), str::to_owned)
+}

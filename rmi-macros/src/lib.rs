@@ -2,8 +2,13 @@
 //! other nodes.
 //!
 //! Use it through the crate `rmi`, whose paths the generated code names. The way of a trait
-//! through this crate: [`parse`] reads the tokens, [`check`] finds everything that cannot cross a
-//! wire and reports all of it at once, [`expand`] writes the reference, the stub and the skeleton.
+//! through this crate: `parse` reads the tokens, `check` finds everything that cannot cross a
+//! wire and reports all of it at once, `expand` writes the reference, the stub and the skeleton.
+
+#![allow(
+    clippy::wildcard_enum_match_arm,
+    reason = "syn's enums are not ours, grow with the language, and want a wildcard"
+)]
 
 mod check;
 mod expand;
@@ -11,6 +16,8 @@ mod interface;
 mod owned;
 mod parse;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 
@@ -64,6 +71,7 @@ pub fn remote(options: TokenStream, item: TokenStream) -> TokenStream {
     expand(options.into(), item.into()).into()
 }
 
+/// The attribute on ordinary tokens, as unit tests have them.
 fn expand(
     options: proc_macro2::TokenStream,
     item: proc_macro2::TokenStream,

@@ -191,10 +191,20 @@ struct Tasks {
     one_way: usize,
 }
 
+#[derive(Default)]
 struct Task {
-    abort: AbortHandle,
+    /// None until the task was spawned.
+    abort: Option<AbortHandle>,
     /// The caller has lost interest.
     cancelled: bool,
+}
+
+impl Task {
+    /// What to abort, behind the lock.
+    fn cancel(&mut self) -> Option<AbortHandle> {
+        self.cancelled = true;
+        self.abort.clone()
+    }
 }
 
 impl Incoming {
@@ -215,13 +225,24 @@ impl Incoming {
         number: u64,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        // Under the lock, so that the task cannot end before it is known.
-        let mut tasks = self.0.lock();
+        {
+            let mut tasks = self.0.lock();
+            if number == 0 {
+                tasks.one_way += 1;
+            } else {
+                tasks.answered.insert(number, Task::default());
+            }
+        }
+        // Not under the lock: a runtime that is ending drops the task, and the user's handler
+        // with it, here and now; and the task may end before this returns.
         let abort = node.runtime.spawn(task).abort_handle();
-        if number == 0 {
-            tasks.one_way += 1;
-        } else {
-            tasks.answered.insert(number, Task { abort, cancelled: false });
+        let mut cancelled = false;
+        if let Some(task) = self.0.lock().answered.get_mut(&number) {
+            cancelled = task.cancelled;
+            task.abort = Some(abort.clone());
+        }
+        if cancelled {
+            abort.abort();
         }
     }
 
@@ -237,15 +258,13 @@ impl Incoming {
 
     /// The caller has lost interest. A call that has been answered meanwhile is no error.
     pub(crate) fn cancel(&self, number: u64) {
-        if let Some(task) = self.0.lock().answered.get_mut(&number) {
-            task.cancelled = true;
-            // Only marks the task: its future is dropped by the runtime, not here.
-            task.abort.abort();
-        }
+        let abort = self.0.lock().answered.get_mut(&number).and_then(Task::cancel);
+        abort.iter().for_each(AbortHandle::abort);
     }
 
     /// The session ended: nobody waits for these answers any more.
     pub(crate) fn cancel_all(&self) {
-        self.0.lock().answered.values().for_each(|task| task.abort.abort());
+        let all: Vec<_> = self.0.lock().answered.values_mut().filter_map(Task::cancel).collect();
+        all.iter().for_each(AbortHandle::abort);
     }
 }

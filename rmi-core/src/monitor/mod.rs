@@ -1,7 +1,7 @@
 //! Monitors: an object's re-entrant lock, entered by distributed threads.
 //!
 //! Entering is one round trip; leaving is one frame that is not answered. The monitor lives at
-//! the object's home; [`queue`] decides, this file waits and wakes.
+//! the object's home; `queue` decides, this file waits and wakes.
 
 mod guard;
 mod queue;
@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
 pub use self::guard::{MonitorGuard, enter, synchronized};
@@ -28,13 +29,20 @@ struct State {
 }
 
 impl State {
-    /// Wakes those who were let in.
-    fn wake(&mut self, granted: Granted) {
-        for ticket in granted {
-            if let Some(waiter) = self.waiting.remove(&ticket) {
-                // One who has stopped listening notices in `Wait::drop` that it was let in.
-                let _ = waiter.send(());
-            }
+    /// Those who were let in, to be woken behind the lock: a waker is foreign code.
+    fn let_in(&mut self, granted: Granted) -> LetIn {
+        LetIn(granted.iter().filter_map(|ticket| self.waiting.remove(ticket)).collect())
+    }
+}
+
+#[must_use = "who was let in is to be told"]
+struct LetIn(SmallVec<[oneshot::Sender<()>; 2]>);
+
+impl LetIn {
+    fn wake(self) {
+        for waiter in self.0 {
+            // One who has stopped listening notices in `Wait::drop` that it was let in.
+            let _ = waiter.send(());
         }
     }
 }
@@ -68,7 +76,9 @@ impl Monitor {
         let Some(state) = self.0.get() else { return Err(NotHeld) };
         let mut state = state.lock();
         let granted = state.queue.exit(thread, holder)?;
-        state.wake(granted);
+        let let_in = state.let_in(granted);
+        drop(state);
+        let_in.wake();
         Ok(())
     }
 
@@ -76,7 +86,9 @@ impl Monitor {
         let Some(state) = self.0.get() else { return };
         let mut state = state.lock();
         let granted = state.queue.holder_gone(holder);
-        state.wake(granted);
+        let let_in = state.let_in(granted);
+        drop(state);
+        let_in.wake();
     }
 
     fn state(&self) -> &Arc<Mutex<State>> {
@@ -110,7 +122,9 @@ impl Drop for Wait {
         if !state.queue.abandon(self.ticket) {
             // It was let in while it was being dropped. A dead holder holds nothing to leave.
             if let Ok(granted) = state.queue.exit(self.thread, self.holder) {
-                state.wake(granted);
+                let let_in = state.let_in(granted);
+                drop(state);
+                let_in.wake();
             }
         }
     }

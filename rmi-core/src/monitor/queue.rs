@@ -44,7 +44,7 @@ pub(crate) type Granted = SmallVec<[Ticket; 2]>;
 pub(crate) struct Queue {
     owner: Option<ThreadId>,
     /// How many times the owner entered, for each holder; no zero stays.
-    holds: SmallVec<[(Holder, u32); 1]>,
+    holds: SmallVec<[(Holder, u64); 1]>,
     waiting: VecDeque<Waiting>,
     tickets: u64,
 }

@@ -18,6 +18,9 @@ use crate::session::Session;
 /// another way.
 const UNREACHABLE_FOR: Duration = Duration::from_secs(5);
 
+/// Endpoints and unreachable homes that are remembered before old ones are forgotten.
+const PLACES_MAX: usize = 1_024;
+
 /// Who was found at an endpoint.
 pub(super) enum Found {
     Peer(Arc<Session>),
@@ -51,6 +54,7 @@ impl NodeInner {
         if self.endpoints.contains(endpoint) {
             return Ok(Found::Ourselves);
         }
+        self.forget_old_places();
         let place = Arc::clone(&self.dialled.entry(endpoint.clone()).or_default());
         let mut dialled = place.lock().await;
         if let Some(session) = dialled.peer.and_then(|peer| self.sessions.open(peer)) {
@@ -91,6 +95,17 @@ impl NodeInner {
         }
         self.unreachable.insert(home, Instant::now());
         Err(failure.executed_as(Executed::No))
+    }
+
+    /// Peers tell us endpoints, so what is known of them is bounded: what nobody is dialling now
+    /// may be forgotten, and is found out again.
+    fn forget_old_places(&self) {
+        if self.dialled.len() > PLACES_MAX {
+            self.dialled.retain(|_, place| Arc::strong_count(place) > 1);
+        }
+        if self.unreachable.len() > PLACES_MAX {
+            self.unreachable.retain(|_, at| at.elapsed() < UNREACHABLE_FOR);
+        }
     }
 
     /// Dials until there is a session, or it is certain that there will not be one. A peer may

@@ -9,6 +9,6 @@ pub use self::any::AnyRef;
 pub use self::handle::Untyped;
 pub(crate) use self::handle::{Identity, Key};
 pub use self::typed::{
-    ByArc, ByValue, Extends, FromObject, Inherits, Reference, Remote, RemoteRef,
+    ByArc, ByValue, Exports, Extends, FromObject, Inherits, Reference, Remote, RemoteRef, Typed,
 };
 pub use self::weak::Weak;

@@ -101,6 +101,26 @@ pub trait FromObject<T, M>: RemoteRef {
     fn interfaces(object: T) -> Interfaces;
 }
 
+#[diagnostic::do_not_recommend]
+impl<T, R> FromObject<T, ByValue> for R
+where
+    R: Typed<Trait: Exports<T>>,
+{
+    fn interfaces(object: T) -> Interfaces {
+        <R::Trait as Exports<T>>::interfaces(Arc::new(object))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, R> FromObject<Arc<T>, ByArc> for R
+where
+    R: Typed<Trait: Exports<T>>,
+{
+    fn interfaces(object: Arc<T>) -> Interfaces {
+        <R::Trait as Exports<T>>::interfaces(object)
+    }
+}
+
 /// The object is handed over by value.
 #[derive(Clone, Copy, Debug)]
 pub struct ByValue;
@@ -117,10 +137,20 @@ pub struct ByArc;
     note = "put `#[remote]` on the super-trait, or take it off the list of super-traits"
 )]
 pub trait Remote {
-    /// `AccountRef`.
-    type Reference: RemoteRef + Inherits<Self>;
     /// The object-safe twin of the trait, as a trait object.
     type Object: ?Sized + Interface;
+}
+
+/// A reference to objects of one trait.
+pub trait Typed: RemoteRef {
+    /// `dyn Account` for `AccountRef`.
+    type Trait: ?Sized + Remote;
+}
+
+/// How an object of type `T` is exported under a trait; implemented for `dyn Account`.
+pub trait Exports<T>: Remote {
+    /// The interfaces of `object`: that of the trait, and those of the traits above it.
+    fn interfaces(object: Arc<T>) -> Interfaces;
 }
 
 /// `dyn Gold: Extends<dyn Account>` says that `Account` is `Gold` itself, or above it.

@@ -10,7 +10,7 @@ use syn::{
 };
 
 pub(crate) use self::mistakes::Mistakes;
-use crate::interface::{Interface, Method};
+use crate::interface::{Interface, Method, bare};
 use crate::parse::Parsed;
 
 /// Super-traits that every reference has, with whether `dyn Trait` is still a type under them.
@@ -66,12 +66,6 @@ pub(crate) fn check(parsed: Parsed) -> Result<Interface, syn::Error> {
         inheritable,
         methods,
     })
-}
-
-/// An identifier without `r#`.
-fn bare(ident: &syn::Ident) -> String {
-    let ident = ident.to_string();
-    ident.strip_prefix("r#").map_or(ident.clone(), str::to_owned)
 }
 
 fn check_kind(item: &ItemTrait, mistakes: &mut Mistakes) {

@@ -74,13 +74,18 @@ fn predicates(method: &Method, of: &Ident) -> Vec<WherePredicate> {
             #lent: ::rmi::__private::serde::Serialize + ::core::marker::Sync
         });
     }
-    let output = deferred(&method.output, of, method.output.span());
-    let outcome = if method.oneway {
-        quote!(::rmi::__private::Outcome<Value = (), Error: ::rmi::__private::ErrorValue>)
+    let output = &method.output;
+    let at = output.span();
+    let outcome = quote_spanned!(at=> <#output as ::rmi::__private::Outcome>);
+    let error = deferred(&quote_spanned!(at=> #outcome::Error), of, at);
+    predicates.push(quote!(#error: ::rmi::__private::ErrorValue));
+    if method.oneway {
+        let output = deferred(output, of, at);
+        predicates.push(quote!(#output: ::rmi::__private::Outcome<Value = ()>));
     } else {
-        quote!(::rmi::__private::TravellingOutcome)
-    };
-    predicates.push(quote!(#output: #outcome));
+        let value = deferred(&quote_spanned!(at=> #outcome::Value), of, at);
+        predicates.push(quote!(#value: ::rmi::__private::Value));
+    }
     predicates.into_iter().map(|predicate| parse_quote!(#predicate)).collect()
 }
 

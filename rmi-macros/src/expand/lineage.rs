@@ -40,6 +40,10 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
             type Object = #object;
         }
 
+        impl #generics ::rmi::__private::Typed for #reference #clause {
+            type Trait = #key;
+        }
+
         #[doc(hidden)]
         impl #generics ::rmi::__private::Inherits<#key> for #reference #clause {
             fn object(

@@ -18,7 +18,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Ident, Path, TypeParamBound};
 
-use crate::interface::{Argument, Interface, Method};
+use crate::interface::{Argument, Interface, Method, bare};
 
 /// The trait, its reference, and what connects them.
 pub(crate) fn expand(interface: &Interface) -> TokenStream {
@@ -128,17 +128,18 @@ fn method_constants(interface: &Interface) -> TokenStream {
     let message = format!("two methods of `{interface_name}` have the same id: rename one of them");
     let at = interface.ident.span();
     // The loops are spelled out because `for` is not `const`.
+    let (all, one, other) = (local("all"), local("one"), local("other"));
     let unique = quote_spanned! {at=>
         const _: () = {
-            let ids: &[::core::primitive::u32] = &[#(#ids),*];
-            let mut one = 0;
-            while one < ids.len() {
-                let mut other = one + 1;
-                while other < ids.len() {
-                    ::core::assert!(ids[one] != ids[other], #message);
-                    other += 1;
+            let #all: &[::core::primitive::u32] = &[#(#ids),*];
+            let mut #one = 0;
+            while #one < #all.len() {
+                let mut #other = #one + 1;
+                while #other < #all.len() {
+                    ::core::assert!(#all[#one] != #all[#other], #message);
+                    #other += 1;
                 }
-                one += 1;
+                #one += 1;
             }
         };
     };
@@ -193,12 +194,6 @@ fn super_key(path: &Path) -> TokenStream {
 /// a constant: in a pattern the compiler would take it for that.
 fn local(name: &str) -> Ident {
     format_ident!("__{name}", span = Span::mixed_site())
-}
-
-/// An identifier without `r#`.
-fn bare(ident: &Ident) -> String {
-    let ident = ident.to_string();
-    ident.strip_prefix("r#").map_or(ident.clone(), str::to_owned)
 }
 
 /// What of the trait's attributes is true of its reference as well.

@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use super::{bounds, inherited_attrs, object};
+use super::{bounds, inherited_attrs, local, object};
 use crate::interface::Interface;
 
 /// `pub struct AccountRef`, with the trait's documentation.
@@ -34,6 +34,8 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
     let own = &bounds::own(interface);
     let (generics, arguments, clause) = own.split_for_impl();
     let decoded = format_ident!("__Decoded");
+    let (f, inner, untyped) = (local("f"), local("inner"), local("untyped"));
+    let (serializer, deserializer) = (local("serializer"), local("deserializer"));
     let traits = identity(interface);
     let mut with_lifetime = own.clone();
     with_lifetime.params.insert(0, syn::parse_quote!('__de));
@@ -43,9 +45,9 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
 
         #[automatically_derived]
         impl #generics ::core::fmt::Debug for #reference #arguments #clause {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+            fn fmt(&self, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Formatter::write_fmt(
-                    f,
+                    #f,
                     ::core::format_args!("{}({:?})", #name, self.inner.untyped()),
                 )
             }
@@ -53,11 +55,11 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
 
         #[automatically_derived]
         impl #generics ::rmi::__private::serde::Serialize for #reference #arguments #clause {
-            fn serialize<__S>(&self, serializer: __S) -> ::core::result::Result<__S::Ok, __S::Error>
+            fn serialize<__S>(&self, #serializer: __S) -> ::core::result::Result<__S::Ok, __S::Error>
             where
                 __S: ::rmi::__private::serde::Serializer,
             {
-                ::rmi::__private::serde::Serialize::serialize(self.inner.untyped(), serializer)
+                ::rmi::__private::serde::Serialize::serialize(self.inner.untyped(), #serializer)
             }
         }
 
@@ -66,12 +68,12 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
         #clause
         {
             fn deserialize<#decoded>(
-                deserializer: #decoded,
+                #deserializer: #decoded,
             ) -> ::core::result::Result<Self, #decoded::Error>
             where
                 #decoded: ::rmi::__private::serde::Deserializer<'__de>,
             {
-                ::rmi::__private::deserialize_reference(deserializer)
+                ::rmi::__private::deserialize_reference(#deserializer)
             }
         }
 
@@ -81,14 +83,10 @@ pub(super) fn impls(interface: &Interface) -> TokenStream {
             }
 
             fn __from_untyped(
-                untyped: ::rmi::__private::Untyped,
+                #untyped: ::rmi::__private::Untyped,
             ) -> ::core::result::Result<Self, ::rmi::Error> {
-                match ::rmi::__private::Reference::from_untyped(untyped) {
-                    ::core::result::Result::Ok(inner) => {
-                        ::core::result::Result::Ok(Self { inner })
-                    }
-                    ::core::result::Result::Err(error) => ::core::result::Result::Err(error),
-                }
+                let #inner = ::rmi::__private::Reference::from_untyped(#untyped)?;
+                ::core::result::Result::Ok(Self { inner: #inner })
             }
         }
     }
@@ -99,6 +97,7 @@ fn identity(interface: &Interface) -> TokenStream {
     let reference = interface.reference();
     let own = &bounds::own(interface);
     let (generics, arguments, clause) = own.split_for_impl();
+    let (other, state) = (local("other"), local("state"));
     quote! {
         #[automatically_derived]
         impl #generics ::core::clone::Clone for #reference #arguments #clause {
@@ -109,8 +108,8 @@ fn identity(interface: &Interface) -> TokenStream {
 
         #[automatically_derived]
         impl #generics ::core::cmp::PartialEq for #reference #arguments #clause {
-            fn eq(&self, other: &Self) -> ::core::primitive::bool {
-                ::core::cmp::PartialEq::eq(self.inner.untyped(), other.inner.untyped())
+            fn eq(&self, #other: &Self) -> ::core::primitive::bool {
+                ::core::cmp::PartialEq::eq(self.inner.untyped(), #other.inner.untyped())
             }
         }
 
@@ -119,8 +118,8 @@ fn identity(interface: &Interface) -> TokenStream {
 
         #[automatically_derived]
         impl #generics ::core::hash::Hash for #reference #arguments #clause {
-            fn hash<__H: ::core::hash::Hasher>(&self, state: &mut __H) {
-                ::core::hash::Hash::hash(self.inner.untyped(), state);
+            fn hash<__H: ::core::hash::Hasher>(&self, #state: &mut __H) {
+                ::core::hash::Hash::hash(self.inner.untyped(), #state);
             }
         }
     }

@@ -107,8 +107,7 @@ fn arm(
 
 /// What an object is exported as: its own interface, and those of the remote super-traits.
 fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
-    let (ident, reference, object_type) =
-        (&interface.ident, interface.reference(), object(interface));
+    let (ident, object_type) = (&interface.ident, object(interface));
     let (key, parents) = (key(interface), interface.supers.iter().map(super_key));
     let parents: Vec<_> = parents.collect();
     let (_, arguments, _) = interface.generics.split_for_impl();
@@ -122,25 +121,6 @@ fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
     }
     let (of_exports, _, clause) = generics.split_for_impl();
     let (object, interfaces) = (local("object"), local("interfaces"));
-    let from_object = |from: TokenStream, way: TokenStream, shared: TokenStream| {
-        quote! {
-            #[doc(hidden)]
-            #[diagnostic::do_not_recommend]
-            impl #of_exports ::rmi::__private::FromObject<#from, ::rmi::__private::#way>
-                for #reference #arguments #clause
-            {
-                fn interfaces(#object: #from) -> ::rmi::__private::Interfaces {
-                    <#key as ::rmi::__private::Exports<#implementor>>::interfaces(#shared)
-                }
-            }
-        }
-    };
-    let by_value = from_object(
-        quote!(#implementor),
-        quote!(ByValue),
-        quote!(::rmi::__private::Arc::new(#object)),
-    );
-    let by_arc = from_object(shared.clone(), quote!(ByArc), quote!(#object));
     quote! {
         #[doc(hidden)]
         impl #of_exports ::rmi::__private::Exports<#implementor> for #key #clause {
@@ -158,9 +138,6 @@ fn exports(interface: &Interface, implementor: &Ident) -> TokenStream {
                 #interfaces
             }
         }
-
-        #by_value
-        #by_arc
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) enum Message {
     Welcome(Hello),
     Go,
     /// `from` is the incarnation that refuses, 0 where it does not matter.
-    Refuse { reason: Refusal, from: u64, text: String },
+    Refuse {
+        reason: Refusal,
+        from: u64,
+        text: String,
+    },
 }
 
 impl Message {
