@@ -125,7 +125,7 @@ impl Attacker {
 }
 
 fn frame(body: Body) -> Frame {
-    let (references, releases) = (Vec::new(), Vec::new());
+    let (references, releases) = (Default::default(), Vec::new());
     let payload = bytes::Bytes::new();
     Frame { ack: 0, wants_ack: false, body, references, releases, payload }
 }

@@ -62,13 +62,16 @@ pub(crate) enum NotCallable {
 /// An object that nothing refers to any more; whoever gets it drops it outside all locks.
 pub(crate) type Freed = Option<Arc<Exported>>;
 
+/// Keyed by what peers choose, so with a hash that is fast and that they cannot foresee.
+type Map<K, V> = DashMap<K, V, ahash::RandomState>;
+
 pub(crate) struct Table {
     own: NodeId,
-    entries: DashMap<ObjectId, Cell>,
+    entries: Map<ObjectId, Cell>,
     /// Bridges that were passed on, by the index that they were passed on under.
-    passed_on: DashMap<ExportIndex, ObjectId>,
+    passed_on: Map<ExportIndex, ObjectId>,
     /// Objects by where they lie, so that all exports of one `Arc` are one object.
-    by_address: DashMap<usize, ObjectId>,
+    by_address: Map<usize, ObjectId>,
     next_index: AtomicU64,
 }
 
@@ -76,9 +79,9 @@ impl Table {
     pub(crate) fn new(own: NodeId) -> Self {
         Self {
             own,
-            entries: DashMap::new(),
-            passed_on: DashMap::new(),
-            by_address: DashMap::new(),
+            entries: Map::default(),
+            passed_on: Map::default(),
+            by_address: Map::default(),
             next_index: AtomicU64::new(1),
         }
     }
@@ -199,7 +202,11 @@ impl Table {
 
     /// A reference came home, or to the parent of its sender: named by our own export index.
     pub(crate) fn received_own(&self, from: NodeId, index: ExportIndex) -> Option<Arc<Identity>> {
-        let mut cell = self.entries.get_mut(&self.entry_of(index)?)?;
+        let cell = self.entries.get_mut(&self.object(index));
+        let mut cell = match cell {
+            Some(cell) => cell,
+            None => self.entries.get_mut(&self.bridge(index)?)?,
+        };
         if !cell.gc.was_given_to(from) {
             return None;
         }
@@ -224,7 +231,11 @@ impl Table {
 
     /// What a peer may call under one of our export indices; `None` if it was never given it.
     pub(crate) fn callee(&self, index: ExportIndex, by: NodeId) -> Option<Callee> {
-        let cell = self.entries.get(&self.entry_of(index)?)?;
+        let cell = self.entries.get(&self.object(index));
+        let cell = match cell {
+            Some(cell) => cell,
+            None => self.entries.get(&self.bridge(index)?)?,
+        };
         if !cell.gc.was_given_to(by) {
             return None;
         }
@@ -288,10 +299,13 @@ impl Table {
         count: u32,
         owe: impl FnOnce(Release),
     ) -> Result<Freed, PeerMisbehaved> {
-        let id = self.entry_of(index).ok_or(PeerMisbehaved::ReleasedUnshared)?;
-        let Place::Occupied(mut place) = self.entries.entry(id) else {
-            return Err(PeerMisbehaved::ReleasedUnshared);
+        let occupied = |id| match self.entries.entry(id) {
+            Place::Occupied(place) => Some(place),
+            Place::Vacant(_) => None,
         };
+        let mut place = occupied(self.object(index))
+            .or_else(|| occupied(self.bridge(index)?))
+            .ok_or(PeerMisbehaved::ReleasedUnshared)?;
         let fate = place.get_mut().gc.released(by, count)?;
         Ok(self.settle(place, fate, owe))
     }
@@ -382,12 +396,13 @@ impl Table {
         (exports, bridges)
     }
 
-    /// Objects at home and bridges share one number space.
-    fn entry_of(&self, index: ExportIndex) -> Option<ObjectId> {
-        let object = ObjectId { home: self.own, index: ObjectIndex(index.0) };
-        if self.entries.contains_key(&object) {
-            return Some(object);
-        }
+    /// Objects at home and bridges share one number space: the object that `index` would be.
+    fn object(&self, index: ExportIndex) -> ObjectId {
+        ObjectId { home: self.own, index: ObjectIndex(index.0) }
+    }
+
+    /// The bridge that was passed on under `index`.
+    fn bridge(&self, index: ExportIndex) -> Option<ObjectId> {
         self.passed_on.get(&index).map(|id| *id)
     }
 

@@ -111,7 +111,7 @@ impl Session {
     fn take_references(
         &self,
         node: &Arc<NodeInner>,
-        rows: Vec<Reference>,
+        rows: SmallVec<[Reference; 1]>,
     ) -> Result<Received, Violation> {
         let mut received = Received::default();
         node.stats.references_received.add(rows.len() as u64);

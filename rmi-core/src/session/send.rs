@@ -79,8 +79,8 @@ impl Session {
         counted: &mut Counted,
     ) -> Result<(), Error> {
         for reference in references {
-            let row = self.count(node, reference, frame, counted);
-            writer.reference(&row.map_err(|reason| cannot_forward(reason, reference))?);
+            self.count(node, reference, frame, writer, counted)
+                .map_err(|reason| cannot_forward(reason, reference))?;
         }
         Ok(())
     }
@@ -105,14 +105,15 @@ impl Session {
         releases > 0
     }
 
-    /// Counts one reference for the peer, and gives its row of the table.
+    /// Counts one reference for the peer, and writes its row of the table.
     fn count(
         &self,
         node: &NodeInner,
         reference: &Untyped,
         frame: FrameNumber,
+        writer: &mut FrameWriter<'_>,
         counted: &mut Counted,
-    ) -> Result<Reference, NotSent> {
+    ) -> Result<(), NotSent> {
         if reference.node().id != node.id {
             return Err(NotSent::OfAnotherNode);
         }
@@ -122,24 +123,27 @@ impl Session {
             self.ledger.lock().pinned(frame, id);
         }
         counted.push((id, sent));
-        Ok(match sent {
+        let kind = match sent {
             Sent::Described { index, depth } => {
-                node.stats.references_described.add(1);
-                Reference::Described(Box::new(describe(node, &identity, index.0, depth)))
+                writer.described(&describe(node, &identity, index.0, depth));
+                &node.stats.references_described
             }
             Sent::Known { index } => {
-                node.stats.references_known.add(1);
-                Reference::Known { index: index.0 }
+                writer.reference(&Reference::Known { index: index.0 });
+                &node.stats.references_known
             }
             Sent::Yours { index } => {
-                node.stats.references_returned.add(1);
-                Reference::Yours { index: index.0 }
+                writer.reference(&Reference::Yours { index: index.0 });
+                &node.stats.references_returned
             }
             Sent::YoursByKey => {
-                node.stats.references_returned.add(1);
-                Reference::YoursByKey { index: id.index.0, key: identity.key }
+                let index = id.index.0;
+                writer.reference(&Reference::YoursByKey { index, key: identity.key });
+                &node.stats.references_returned
             }
-        })
+        };
+        kind.add(1);
+        Ok(())
     }
 
     /// The frame never leaves: its references are uncounted, and nothing else.

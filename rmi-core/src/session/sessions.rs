@@ -18,7 +18,7 @@ use crate::reaper;
 pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
     /// Open ones, and ended ones whose peer has not been given up yet.
-    by_peer: DashMap<NodeId, Arc<Session>>,
+    by_peer: DashMap<NodeId, Arc<Session>, ahash::RandomState>,
     /// Told when a session begins or ends.
     changed: Notify,
 }
@@ -27,7 +27,7 @@ impl Sessions {
     pub(crate) fn new(own: NodeId) -> Self {
         Self {
             rendezvous: Mutex::new(Rendezvous::new(own.0)),
-            by_peer: DashMap::new(),
+            by_peer: DashMap::default(),
             changed: Notify::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! and what is allocated is bounded by the bytes that are there.
 
 use bytes::{Buf, Bytes, BytesMut};
+use smallvec::SmallVec;
 
 use super::{
     Body, Call, Description, Frame, FrameLimits, Goodbye, Origin, Outcome, Reader, Reference,
@@ -221,15 +222,15 @@ fn references(
     reader: &mut Reader<'_>,
     flags: u8,
     limits: &FrameLimits,
-) -> Result<Vec<Reference>, FrameError> {
+) -> Result<SmallVec<[Reference; 1]>, FrameError> {
     if flags & code::REFERENCES == 0 {
-        return Ok(Vec::new());
+        return Ok(SmallVec::new());
     }
     let rows = reader.count("references", limits.references_max, REFERENCE_BYTES_MIN)?;
     if rows == 0 {
         return Err(FrameError::EmptyTable("references"));
     }
-    let mut references = Vec::with_capacity(rows);
+    let mut references = SmallVec::with_capacity(rows);
     for _ in 0..rows {
         references.push(reference(reader, limits)?);
     }

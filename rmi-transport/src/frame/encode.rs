@@ -121,13 +121,13 @@ pub struct FrameWriter<'a> {
 impl FrameWriter<'_> {
     /// Adds a row to the reference table.
     pub fn reference(&mut self, reference: &Reference) {
+        if let Reference::Described(description) = reference {
+            return self.described(description);
+        }
         self.reference_rows = self.reference_rows.saturating_add(1);
         let out = &mut self.buffer.references;
         match reference {
-            Reference::Described(description) => {
-                put_description(out, description);
-                self.over = self.over.or_else(|| over_in(description));
-            }
+            Reference::Described(_) => {}
             Reference::Known { index } => put_row(out, code::KNOWN, *index),
             Reference::Yours { index } => put_row(out, code::YOURS, *index),
             Reference::YoursByKey { index, key } => {
@@ -135,6 +135,13 @@ impl FrameWriter<'_> {
                 out.extend_from_slice(key);
             }
         }
+    }
+
+    /// Adds a row that describes an object, without a box around it.
+    pub fn described(&mut self, description: &Description) {
+        self.reference_rows = self.reference_rows.saturating_add(1);
+        put_description(&mut self.buffer.references, description);
+        self.over = self.over.or_else(|| over_in(description));
     }
 
     /// Adds a row to the release table: `count` references to the receiver's export `index` are

@@ -12,6 +12,7 @@ mod reader;
 mod varint;
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 pub use decode::{FrameError, decode};
 pub use encode::{FrameBuffer, FrameWriter, TooLarge};
@@ -35,7 +36,7 @@ pub struct Frame {
     /// What the frame is about.
     pub body: Body,
     /// The references in the payload, in the order in which the payload names them.
-    pub references: Vec<Reference>,
+    pub references: SmallVec<[Reference; 1]>,
     /// References to objects in the receiver's export table that are gone at the sender: the
     /// export index, and how many.
     pub releases: Vec<(u64, u32)>,
@@ -215,7 +216,7 @@ pub struct Description {
     /// The key with which the home is asked for the object.
     pub key: [u8; 16],
     /// The interfaces that the object has, by the hashes of their names.
-    pub interfaces: Vec<u64>,
+    pub interfaces: SmallVec<[u64; 1]>,
     /// Where the home can be dialled. Empty if that is the sender, who told it in the hand-shake.
     pub endpoints: Vec<String>,
     /// How many nodes the reference has passed through since it left its home.

@@ -27,7 +27,7 @@ pub(crate) fn bare(body: Body) -> Frame {
         ack: 0,
         wants_ack: false,
         body,
-        references: Vec::new(),
+        references: Default::default(),
         releases: Vec::new(),
         payload: Bytes::new(),
     }

@@ -61,6 +61,7 @@ fn description() -> impl Strategy<Value = Description> {
                 Some(_) => (object, endpoints),
                 None => (index, Vec::new()),
             };
+            let interfaces = interfaces.into();
             Description { index, home, object, key, interfaces, endpoints, depth }
         })
 }
@@ -86,7 +87,7 @@ fn frame() -> impl Strategy<Value = Frame> {
             ack,
             wants_ack,
             body,
-            references,
+            references: references.into(),
             releases,
             payload: Bytes::from(payload),
         },

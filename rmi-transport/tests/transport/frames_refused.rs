@@ -34,7 +34,7 @@ fn full() -> Frame {
             home,
             object: 300,
             key: [7; 16],
-            interfaces: vec![1, 2],
+            interfaces: vec![1, 2].into(),
             endpoints: home.map_or_else(Vec::new, |_| vec!["tcp://a:1".to_owned()]),
             depth: 1,
         }))
@@ -44,6 +44,7 @@ fn full() -> Frame {
         description(Some(9)),
         Reference::YoursByKey { index: 1, key: [8; 16] },
     ];
+    let references = references.into();
     Frame { references, releases: vec![(300, 300)], wants_ack: true, ..ping() }
 }
 
@@ -150,11 +151,12 @@ fn a_description_past_a_limit_is_refused() {
             home: Some(2),
             object: 3,
             key: [4; 16],
-            interfaces: vec![5; interfaces],
+            interfaces: vec![5; interfaces].into(),
             endpoints: vec!["x".to_owned(); endpoints],
             depth: 6,
         };
         let references = vec![Reference::Described(Box::new(description))];
+        let references = references.into();
         refused(&encoded(&Frame { references, ..bare(Body::Control) }))
     };
     assert!(matches!(described(2, 2), Ok(Some(_))));

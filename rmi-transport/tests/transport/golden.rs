@@ -114,7 +114,7 @@ fn the_bytes_of_the_tables_are_as_written_down() {
         home: None,
         object: 7,
         key: KEY,
-        interfaces: vec![0x0123_4567_89ab_cdef],
+        interfaces: vec![0x0123_4567_89ab_cdef].into(),
         endpoints: Vec::new(),
         depth: 0,
     };
@@ -123,7 +123,7 @@ fn the_bytes_of_the_tables_are_as_written_down() {
         home: Some(0xa11c_e000),
         object: 130,
         key: KEY,
-        interfaces: vec![1, 2],
+        interfaces: vec![1, 2].into(),
         endpoints: vec!["tcp://a:1".to_owned(), "unix:///b".to_owned()],
         depth: 2,
     };
@@ -135,12 +135,12 @@ fn the_bytes_of_the_tables_are_as_written_down() {
         Reference::YoursByKey { index: 5, key: KEY },
     ];
     let payload = Bytes::from_static(b"five references");
-    let frame = Frame { references, payload, ..ping() };
+    let frame = Frame { references: references.into(), payload, ..ping() };
     check(&expect_file!["../golden/table-of-references.txt"], &frame);
     let releases = vec![(1, 1), (200, 70_000)];
     let frame = Frame { releases: releases.clone(), ..bare(Body::Control) };
     check(&expect_file!["../golden/table-of-releases.txt"], &frame);
-    let both = Frame { references: vec![Reference::Known { index: 1 }], releases, ..ping() };
+    let both = Frame { references: vec![Reference::Known { index: 1 }].into(), releases, ..ping() };
     check(&expect_file!["../golden/tables-both.txt"], &both);
 }
 

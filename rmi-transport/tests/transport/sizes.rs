@@ -53,7 +53,7 @@ fn described(interfaces: u32, endpoints: u32, endpoint_bytes: u32) -> Result<usi
         home: Some(2),
         object: 3,
         key: [4; 16],
-        interfaces: vec![5; interfaces as usize],
+        interfaces: vec![5; interfaces as usize].into(),
         endpoints: vec!["x".repeat(endpoint_bytes as usize); endpoints as usize],
         depth: 6,
     })));
