@@ -103,7 +103,7 @@ impl Untyped {
                 reference.describe_before_passing_on().await?;
             }
         }
-        way.session.wait_for_room(node.limits.bytes_buffered_max).await;
+        way.session.wait_for_room().await;
         Ok(way)
     }
 

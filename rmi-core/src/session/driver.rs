@@ -85,9 +85,9 @@ async fn serve(node: &Arc<NodeInner>, session: &Arc<Session>) -> End {
             Ok(Next::End(reason, text)) => return End::Goodbye(reason, text),
             Err(violation) => return End::Violation(violation),
         }
-        session.connection.flush();
+        session.flush_now();
         session.look_after_the_owed(node, alarm.as_mut());
-        match poll_fn(|cx| session.poll(node, &mut received, alarm.as_mut(), cx)).await {
+        match poll_fn(|cx| session.poll(&mut received, alarm.as_mut(), cx)).await {
             Ok(()) => {}
             Err(error) => return End::Lost(error),
         }
@@ -118,15 +118,12 @@ impl Session {
     /// Waits for bytes, for something that wants attention, or for the alarm.
     fn poll(
         &self,
-        node: &NodeInner,
         received: &mut BytesMut,
         alarm: Pin<&mut Alarm>,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
         let polled = self.connection.poll(cx, received);
-        if self.connection.bytes_buffered() <= node.limits.bytes_buffered_max {
-            self.room.notify_waiters();
-        }
+        self.tell_of_room();
         match polled {
             Poll::Ready(Ok(Event::Read(_) | Event::Woken)) => Poll::Ready(Ok(())),
             Poll::Ready(Ok(Event::End)) => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
@@ -162,9 +159,11 @@ impl Session {
 /// Rings `RELEASE_DELAY` after it was set, and remembers how many frames had been sent by then.
 #[derive(Default)]
 struct Alarm {
-    at: Option<Pin<Box<Sleep>>>,
+    sleep: Option<Pin<Box<Sleep>>>,
     set: bool,
     due: bool,
+    /// The task is known to `sleep`: until its time has come there is no need to ask again.
+    registered: bool,
     frames: u64,
 }
 
@@ -179,12 +178,13 @@ impl Alarm {
 
     fn set_off(mut self: Pin<&mut Self>, frames: u64) {
         let at = Instant::now() + RELEASE_DELAY;
-        match &mut self.at {
+        match &mut self.sleep {
             Some(sleep) => sleep.as_mut().reset(at),
-            None => self.at = Some(Box::pin(sleep_until(at))),
+            None => self.sleep = Some(Box::pin(sleep_until(at))),
         }
         self.frames = frames;
         self.set = true;
+        self.registered = false;
     }
 
     fn take_off(mut self: Pin<&mut Self>) -> u64 {
@@ -194,10 +194,14 @@ impl Alarm {
     }
 
     fn poll_due(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let set = self.set;
-        let Some(sleep) = self.at.as_mut().filter(|_| set) else { return Poll::Pending };
+        let this = &mut *self;
+        let Some(sleep) = this.sleep.as_mut().filter(|_| this.set) else { return Poll::Pending };
+        if this.registered && Instant::now() < sleep.deadline() {
+            return Poll::Pending;
+        }
+        this.registered = true;
         std::task::ready!(sleep.as_mut().poll(cx));
-        self.due = true;
+        this.due = true;
         Poll::Ready(())
     }
 }
@@ -245,7 +249,7 @@ fn explain(node: &NodeInner, session: &Session, end: End) -> Error {
             let reason = Goodbye::ProtocolViolation;
             let goodbye = Body::Goodbye { reason, text: text.clone() };
             if session.send(node, goodbye, Message::default()).is_ok() {
-                session.connection.flush();
+                session.flush_now();
             }
             Error::new(ErrorKind::Protocol, format!("the peer broke the protocol: {text}"))
         }

@@ -10,7 +10,7 @@ mod send;
 mod sessions;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::BytesMut;
@@ -58,13 +58,21 @@ pub(crate) struct Session {
     given_up_early: Notify,
     /// Why the session ended; set once.
     end: OnceLock<Error>,
-    /// Told when buffered bytes were written.
+    /// Told when buffered bytes were written, if somebody waits for that.
     room: Notify,
+    waiting_for_room: AtomicUsize,
+    /// Above this, callers wait.
+    bytes_buffered_max: usize,
 }
 
 impl Session {
     /// A session whose hand-shake is over; `received` is what came behind it.
-    pub(crate) fn new(wire: Box<dyn Wire>, hello: &Hello, received: BytesMut) -> Self {
+    pub(crate) fn new(
+        wire: Box<dyn Wire>,
+        hello: &Hello,
+        received: BytesMut,
+        bytes_buffered_max: usize,
+    ) -> Self {
         static SERIAL: AtomicU64 = AtomicU64::new(1);
         let peer = NodeId(hello.incarnation);
         let name = if hello.name.is_empty() { "" } else { " " };
@@ -88,6 +96,8 @@ impl Session {
             given_up_early: Notify::new(),
             end: OnceLock::new(),
             room: Notify::new(),
+            waiting_for_room: AtomicUsize::new(0),
+            bytes_buffered_max,
         }
     }
 
@@ -114,12 +124,36 @@ impl Session {
     }
 
     /// Waits until the peer has read enough that another message may be buffered for it.
-    pub(crate) async fn wait_for_room(&self, bytes_buffered_max: usize) {
-        while self.is_open() && self.connection.bytes_buffered() > bytes_buffered_max {
-            let told = self.room.notified();
-            if self.connection.bytes_buffered() > bytes_buffered_max {
-                told.await;
+    pub(crate) async fn wait_for_room(&self) {
+        if self.has_room() {
+            return;
+        }
+        struct Waiting<'a>(&'a AtomicUsize);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_sub(1, Ordering::AcqRel);
             }
+        }
+        self.waiting_for_room.fetch_add(1, Ordering::AcqRel);
+        let _waiting = Waiting(&self.waiting_for_room);
+        while self.is_open() {
+            let told = self.room.notified();
+            // Whoever wrote last may have looked before we were counted.
+            if self.has_room() {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.connection.bytes_buffered() <= self.bytes_buffered_max
+    }
+
+    /// Bytes may have been written: tells those who wait for that.
+    fn tell_of_room(&self) {
+        if self.waiting_for_room.load(Ordering::Acquire) > 0 && self.has_room() {
+            self.room.notify_waiters();
         }
     }
 
@@ -147,8 +181,13 @@ impl Session {
     /// of it goes out in one write.
     pub(crate) fn flush(&self) {
         if !driver::is_driving(self) {
-            self.connection.flush();
+            self.flush_now();
         }
+    }
+
+    fn flush_now(&self) {
+        self.connection.flush();
+        self.tell_of_room();
     }
 
     /// How `thread` is named towards the peer.

@@ -161,7 +161,7 @@ impl Session {
     pub(super) fn send_control(&self, node: &NodeInner) {
         if self.send(node, Body::Control, Message::default()).is_ok() {
             node.stats.control_frames_sent.add(1);
-            self.connection.flush();
+            self.flush_now();
         }
     }
 

@@ -105,7 +105,7 @@ impl Sessions {
         hello: &Hello,
         received: BytesMut,
     ) -> Arc<Session> {
-        let session = Arc::new(Session::new(wire, hello, received));
+        let session = Arc::new(Session::new(wire, hello, received, node.limits.bytes_buffered_max));
         let before = self.by_peer.get(&session.peer).map(|before| Arc::clone(&before));
         if let Some(before) = before {
             self.give_up(node, &before);
