@@ -18,6 +18,7 @@ trait Player {
     async fn threads(&self, asked: Option<PlayerRef>) -> Result<Vec<String>>;
     /// Enters the monitor of `shared`, and has `other` do the same inside.
     async fn enter_both(&self, shared: PlayerRef, other: Option<PlayerRef>) -> Result<()>;
+    async fn keep(&self, other: PlayerRef) -> Result<()>;
     async fn count(&self) -> Result<u32>;
     async fn set(&self, count: u32) -> Result<()>;
 }
@@ -53,6 +54,9 @@ impl Player for Person {
             }
         })
         .await?
+    }
+    async fn keep(&self, other: PlayerRef) -> Result<()> {
+        self.own.set(other).map_err(|_| rmi::Error::application("it keeps one"))
     }
     async fn count(&self) -> Result<u32> {
         Ok(self.count.load(Ordering::SeqCst))
@@ -234,6 +238,42 @@ fn a_monitor_is_free_again_when_its_holders_session_dies() {
         drop(far);
         home.unbind("player");
         until_empty(&[&home, &other]).await;
+    });
+}
+
+#[test]
+fn a_monitor_held_through_a_relay_is_free_again_when_its_holder_dies() {
+    let (holders, others) = (support::runtime(), support::runtime());
+    others.block_on(async {
+        // Nobody can dial the home, so the holder goes through the middle.
+        let (home, middle) = (dialling().await, listening().await);
+        let (_, keeper) = player(&middle);
+        let (near, _) = player(&home);
+        lookup::<PlayerRef>(&home, &middle, "player").await.keep(near.clone()).await.unwrap();
+        middle.bind("far", keeper.own.get().expect("it was kept")).unwrap();
+        let uri = format!("{}/far", middle.endpoint().unwrap());
+        let entered = Arc::new(Notify::new());
+        let told = Arc::clone(&entered);
+        holders.spawn(async move {
+            let holder = dialling().await;
+            let far: PlayerRef = holder.lookup(uri).await.unwrap();
+            let _guards = [enter(&far).await.unwrap(), enter(&far).await.unwrap()];
+            told.notify_one();
+            std::future::pending::<()>().await
+        });
+        entered.notified().await;
+        assert!(middle.stats().calls_relayed >= 2);
+        let waiting = {
+            let near = near.clone();
+            tokio::spawn(async move { drop(enter(&near).await.unwrap()) })
+        };
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished(), "two are inside");
+        holders.shutdown_background();
+        waiting.await.unwrap();
+        drop((near, keeper));
+        home.shutdown().await;
+        middle.shutdown().await;
     });
 }
 

@@ -89,6 +89,22 @@ impl Way {
         Ok(())
     }
 
+    /// Sends a request that is not answered and that nobody waits for here: it leaves with the
+    /// next frame of this task, or as soon as the session's driver runs.
+    pub(crate) fn send_soon(
+        &self,
+        node: &NodeInner,
+        method: &Method,
+        thread: Option<ThreadId>,
+        message: Message,
+    ) -> Result<(), Error> {
+        node.stats.calls_sent.add(1);
+        let body = self.body(0, method.id, method.fingerprint, thread);
+        self.session.send(node, body, message)?;
+        self.session.flush_soon();
+        Ok(())
+    }
+
     /// The head of a request on this way; call 0 is not answered.
     pub(crate) fn body(
         &self,

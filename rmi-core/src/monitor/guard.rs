@@ -101,7 +101,7 @@ impl Drop for MonitorGuard {
         let node = self.untyped.node();
         match &self.way {
             // If the session has ended, its end has freed the monitor.
-            Some(way) => drop(way.send(node, &EXIT, Some(self.thread), Message::default())),
+            Some(way) => drop(way.send_soon(node, &EXIT, Some(self.thread), Message::default())),
             None => {
                 if let Some(object) = node.table.exported(self.untyped.id()) {
                     let left = object.monitor.exit(self.thread, Holder::Local);

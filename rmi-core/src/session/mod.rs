@@ -185,6 +185,14 @@ impl Session {
         }
     }
 
+    /// Has the driver write what was enqueued, unless a frame that is flushed before takes it
+    /// along: for frames that nobody waits for here.
+    pub(crate) fn flush_soon(&self) {
+        if !driver::is_driving(self) {
+            self.connection.wake();
+        }
+    }
+
     fn flush_now(&self) {
         self.connection.flush();
         self.tell_of_room();
