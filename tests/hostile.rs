@@ -51,7 +51,7 @@ impl Victim {
     }
 
     /// The honest node is served on, and nothing of the attacker's is left.
-    async fn is_well(self) {
+    async fn stays_well(self) {
         assert_eq!(self.echo.echo("still there?".to_owned()).await.unwrap(), "still there?");
         until("only the honest session is open", || self.node.stats().sessions == 1).await;
         drop(self.echo);
@@ -111,7 +111,7 @@ impl Attacker {
     }
 
     /// The node says that we broke the protocol, and ends this session.
-    async fn is_sent_away(mut self, because: &str) {
+    async fn ends_sent_away(mut self, because: &str) {
         loop {
             let frame = self.next().await.unwrap_or_else(|| panic!("no goodbye: {because}"));
             if let Body::Goodbye { reason, text } = frame.body {
@@ -151,7 +151,7 @@ async fn strangers_are_refused_in_their_own_words() {
         let _ = tokio::time::timeout(PATIENCE, stranger.read_to_end(&mut heard)).await.unwrap();
         assert!(heard.starts_with(answer), "{name} was told {:?}", String::from_utf8_lossy(&heard));
     }
-    victim.is_well().await;
+    victim.stays_well().await;
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn one_who_connects_and_says_nothing_is_dropped_in_time() {
     let mut slow = TcpStream::connect(victim.address()).await.unwrap();
     slow.write_all(b"\0rm").await.unwrap();
     let _ = tokio::time::timeout(PATIENCE, slow.read_to_end(&mut heard)).await.unwrap();
-    victim.is_well().await;
+    victim.stays_well().await;
 }
 
 #[tokio::test]
@@ -179,9 +179,9 @@ async fn malformed_frames_end_that_session_alone() {
     for (because, bytes) in table {
         let attacker = Attacker::connect(&victim).await;
         attacker.write(bytes);
-        attacker.is_sent_away(because).await;
+        attacker.ends_sent_away(because).await;
     }
-    victim.is_well().await;
+    victim.stays_well().await;
 }
 
 #[tokio::test]
@@ -212,9 +212,9 @@ async fn naming_what_one_was_never_given_ends_that_session_alone() {
     ] {
         let attacker = Attacker::connect(&victim).await;
         attacker.send(&frame);
-        attacker.is_sent_away(because).await;
+        attacker.ends_sent_away(because).await;
     }
-    victim.is_well().await;
+    victim.stays_well().await;
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_guessed_key_is_denied_and_a_wrong_payload_fails_its_call() {
     let frame = attacker.next().await.unwrap();
     assert_eq!(frame.body, Body::Answer { call: 1, outcome: Outcome::Failed });
     drop(attacker);
-    victim.is_well().await;
+    victim.stays_well().await;
 }
 
 #[tokio::test]
@@ -246,5 +246,5 @@ async fn a_truncated_frame_is_the_end_of_a_connection_and_of_nothing_else() {
     attacker.write(&[20, 1, 0, 0, 1]);
     attacker.wire.shut_down();
     drop(attacker);
-    victim.is_well().await;
+    victim.stays_well().await;
 }
