@@ -146,10 +146,10 @@ impl Executed {
 /// Opaque, like [`std::io::Error`]: ask [`kind`](Error::kind) and [`executed`](Error::executed).
 /// Cheap to clone, and serializable, so that a remote method can return one. Its message names
 /// the interface, the method, the object and the peer, as far as they are known.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Error(Arc<Inner>);
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Inner {
     kind: ErrorKind,
     executed: Executed,

@@ -16,7 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// Costs at most 11 bytes in a frame, two or three where the thread began in one of the two
 /// processes that talk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct ThreadId {
     origin: u64,
     number: u64,
