@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 trait Sink {
     /// Blocks the thread that reads from the session until the test lets it go on.
     async fn block(&self) -> Result<()>;
-    async fn swallow(&self, bytes: &[u8]) -> Result<usize>;
+    async fn swallow(&self, text: &str) -> Result<usize>;
     async fn hang(&self) -> Result<()>;
 }
 
@@ -28,8 +28,8 @@ impl Sink for Drain {
         let _ = self.unblock.lock().unwrap().recv();
         Ok(())
     }
-    async fn swallow(&self, bytes: &[u8]) -> Result<usize> {
-        Ok(bytes.len())
+    async fn swallow(&self, text: &str) -> Result<usize> {
+        Ok(text.len())
     }
     async fn hang(&self) -> Result<()> {
         let _ended = self.hanging.token();
@@ -73,7 +73,7 @@ fn callers_wait_while_the_peer_does_not_read_and_all_finish_when_it_does() {
         let before = away.stats().bytes_sent;
         let calls = (0..200).map(|_| {
             let sink = sink.clone();
-            tokio::spawn(async move { sink.swallow(&vec![1; 100_000]).await })
+            tokio::spawn(async move { sink.swallow(&"x".repeat(100_000)).await })
         });
         let calls: Vec<_> = calls.collect();
         // What the socket takes by itself depends on the machine; 20 MB it does not.
@@ -113,7 +113,7 @@ async fn a_call_beyond_the_limit_is_told_so_and_did_not_run() {
         call.abort();
     }
     basin.hanging.reach(3).await;
-    assert_eq!(sink.swallow(&[1, 2]).await.unwrap(), 2);
+    assert_eq!(sink.swallow("ab").await.unwrap(), 2);
     drop(sink);
     basin.home.unbind("sink");
     until_empty(&[&basin.home, &away]).await;

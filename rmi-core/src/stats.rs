@@ -1,4 +1,4 @@
-//! What a node counts: plain numbers that only grow, but for `sessions`.
+//! What a node counts: plain numbers that only grow, but for those that say "now".
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +26,10 @@ pub struct Stats {
     pub bytes_received: u64,
     /// Sessions that are open now.
     pub sessions: u64,
+    /// Calls of ours that wait for their answer now, given-up ones included.
+    pub calls_waiting: u64,
+    /// Handlers that run as tasks now, for other nodes.
+    pub handlers_running: u64,
     /// What the collector sent and received.
     pub collector: CollectorStats,
 }
@@ -83,7 +87,8 @@ impl Counter {
 }
 
 impl Counters {
-    pub(crate) fn read(&self, sessions: u64) -> Stats {
+    /// All but what is there now, which the sessions know.
+    pub(crate) fn read(&self) -> Stats {
         Stats {
             calls_sent: self.calls_sent.read(),
             calls_received: self.calls_received.read(),
@@ -92,7 +97,9 @@ impl Counters {
             frames_received: self.frames_received.read(),
             bytes_sent: self.bytes_sent.read(),
             bytes_received: self.bytes_received.read(),
-            sessions,
+            sessions: 0,
+            calls_waiting: 0,
+            handlers_running: 0,
             collector: CollectorStats {
                 references_described: self.references_described.read(),
                 references_known: self.references_known.read(),

@@ -21,16 +21,21 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never came: {what}"));
 }
 
-/// Waits until no node shares anything any more; shows what is left if it never happens.
+/// Waits until no node shares anything any more, waits for an answer or runs a handler; shows what
+/// is left if it never happens.
 pub async fn until_empty(nodes: &[&Node]) {
+    let is_empty = |node: &&Node| {
+        let stats = node.stats();
+        node.gc().snapshot().is_empty() && (stats.calls_waiting, stats.handlers_running) == (0, 0)
+    };
     let waiting = async {
-        while !nodes.iter().all(|node| node.gc().snapshot().is_empty()) {
+        while !nodes.iter().all(is_empty) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
-        let left: Vec<_> = nodes.iter().map(|node| node.gc().snapshot().to_string()).collect();
-        panic!("still shared:\n{}", left.join("\n"));
+        let left = nodes.iter().map(|node| format!("{}\n{:?}", node.gc().snapshot(), node.stats()));
+        panic!("still there:\n{}", left.collect::<Vec<_>>().join("\n"));
     }
 }
 

@@ -104,8 +104,9 @@ impl Pending {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+    /// Calls whose slot is not free yet.
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
     }
 
     fn poll(&self, at: usize, cx: &Context<'_>) -> Poll<Result<Answer, Error>> {
@@ -245,9 +246,9 @@ mod tests {
         let abandoned = pending.open(Undo::Nothing);
         pending.abandon(abandoned);
         pending.fail_all(&ErrorKind::Disconnected.into());
-        assert_eq!(pending.0.lock().len(), 1);
+        assert_eq!(pending.len(), 1);
         let taken = pending.poll(waiting, &Context::from_waker(Waker::noop()));
         assert!(matches!(taken, Poll::Ready(Err(e)) if e.kind() == ErrorKind::Disconnected));
-        assert!(pending.is_empty());
+        assert_eq!(pending.len(), 0);
     }
 }

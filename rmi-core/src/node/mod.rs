@@ -234,8 +234,13 @@ impl Node {
 
     /// The node's counters.
     pub fn stats(&self) -> Stats {
-        let sessions = self.inner().sessions.count_open();
-        self.inner().stats.read(sessions as u64)
+        let mut stats = self.inner().stats.read();
+        for session in self.inner().sessions.all() {
+            stats.sessions += u64::from(session.is_open());
+            stats.calls_waiting += session.pending.len() as u64;
+            stats.handlers_running += session.incoming.running() as u64;
+        }
+        stats
     }
 
     /// The node's collector, to look at.

@@ -96,7 +96,7 @@ impl NodeInner {
     async fn quiet(&self) {
         let busy = || {
             self.sessions.all().iter().any(|session| {
-                session.is_open() && (session.incoming.running() > 0 || !session.pending.is_empty())
+                session.is_open() && (session.incoming.running() > 0 || session.pending.len() > 0)
             })
         };
         while busy() {

@@ -1,0 +1,6 @@
+use rmi::remote;
+
+#[remote]
+auto trait Account {}
+
+fn main() {}
