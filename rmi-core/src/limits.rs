@@ -4,7 +4,8 @@ use std::time::Duration;
 
 /// Bounds on everything that a peer can make a node hold.
 ///
-/// Each is enforced where it is reached, with an error that names it and its value.
+/// Each is enforced where it is reached. Where a call or a session is refused for it, the error
+/// says so; one-way calls over a limit are dropped, as nobody waits to be told.
 ///
 /// ```
 /// let limits = rmi::Limits { frame_bytes_max: 1 << 20, ..Default::default() };
@@ -18,9 +19,15 @@ pub struct Limits {
     /// Calls of one peer that run at the same time; one more is answered with `LimitReached`.
     /// Default 16 384.
     pub calls_in_progress_max: usize,
-    /// Bytes that wait for one peer to read them; callers wait beyond. Default 16 MiB.
+    /// Bytes that wait for one peer to read them; callers wait beyond. Answers do not wait: at four
+    /// times this, further calls of the peer are turned down with `LimitReached`, and at sixteen
+    /// times its session ends. Default 16 MiB.
     pub bytes_buffered_max: usize,
-    /// Sessions at the same time; one more is refused. Default 4 096.
+    /// Meanings of one peer's references that are remembered: those that are held, and those
+    /// whose release it has not acknowledged; beyond, its session ends. Default 1 048 576.
+    pub references_max: usize,
+    /// Sessions at the same time, those included whose peer was lost and has not been given up yet;
+    /// one more is refused. Default 4 096.
     pub sessions_max: usize,
     /// Incoming hand-shakes at the same time; more wait in the listener's queue. Default 256.
     pub handshakes_max: usize,
@@ -34,6 +41,7 @@ impl Default for Limits {
             frame_bytes_max: 16 << 20,
             calls_in_progress_max: 16_384,
             bytes_buffered_max: 16 << 20,
+            references_max: 1 << 20,
             sessions_max: 4_096,
             handshakes_max: 256,
             handshake_time_max: Duration::from_secs(5),

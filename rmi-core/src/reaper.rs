@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::interface::Exported;
+use crate::interface::{Exported, Interfaces};
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Arc<Exported>>,
+    waiting: VecDeque<Interfaces>,
     /// How many deferrals live on this thread, counting the one of a drain in progress.
     deferrals: usize,
 }
@@ -27,7 +27,15 @@ thread_local! {
 /// Drops what was freed, now or when the last [`Deferral`] of this thread ends.
 pub(crate) fn reap(freed: impl IntoIterator<Item = Arc<Exported>>) {
     let _deferral = Deferral::begin();
-    for object in freed {
+    freed.into_iter().for_each(drop);
+}
+
+impl Drop for Exported {
+    /// Whoever lets go of it last, a handler or a visitor of the table included: the user's object
+    /// drops by the queue.
+    fn drop(&mut self) {
+        let _deferral = Deferral::begin();
+        let object = std::mem::take(&mut self.interfaces);
         // A thread that is ending has no queue any more; there the object drops with the closure.
         let _ = QUEUE.try_with(|queue| queue.borrow_mut().waiting.push_back(object));
     }
@@ -56,7 +64,7 @@ impl Drop for Deferral {
 }
 
 /// The next object to drop if this is the outermost deferral; otherwise it ends.
-fn next_or_end() -> Option<Arc<Exported>> {
+fn next_or_end() -> Option<Interfaces> {
     let next = |queue: &RefCell<Queue>| {
         let mut queue = queue.borrow_mut();
         let next = if queue.deferrals == 1 { queue.waiting.pop_front() } else { None };

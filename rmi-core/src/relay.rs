@@ -7,15 +7,16 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rmi_transport::{Outcome, Target};
+use rmi_gc::ObjectId;
+use rmi_transport::Outcome;
 
 use crate::call::builtin::{ENTER, EXIT};
 use crate::call::{Answer, Answering, ReceivedCall, Undo, Way};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::interface::Method;
 use crate::marshal::{Message, Payload, Reply, ReplyBody};
 use crate::node::NodeInner;
-use crate::reference::Identity;
+use crate::reference::{Identity, Untyped};
 use crate::session::Session;
 use crate::thread::ThreadId;
 
@@ -45,11 +46,13 @@ fn forward_one_way(
     call: ReceivedCall,
     identity: &Identity,
 ) -> Result<(), Error> {
-    let way = Way::onward(node, identity)?;
     let thread = call.head.thread.map(|thread| session.thread_from_wire(thread));
     if call.head.method == EXIT.id {
-        session.relayed_holds.left(&way, thread);
+        // By the way on which it entered, and only if it did: the home takes an exit for ours.
+        session.relayed_holds.leave(node, identity.id, thread);
+        return Ok(());
     }
+    let way = onward(node, identity)?;
     way.send(node, &method_of(&call), thread, message_of(call))
 }
 
@@ -59,20 +62,30 @@ fn forward_and_wait(
     call: ReceivedCall,
     identity: &Arc<Identity>,
 ) -> Result<(), Error> {
-    let way = Way::onward(node, identity)?;
+    let way = onward(node, identity)?;
     let number = call.head.call;
     let method = method_of(&call);
     let thread = call.head.thread.map(|thread| session.thread_from_wire(thread));
-    let enters = thread.filter(|_| method.id == ENTER.id);
-    let undo = enters.map_or(Undo::Nothing, |thread| Undo::Leave(way.target, thread));
+    let enters = thread.filter(|_| method.id == ENTER.id).and_then(|thread| {
+        let identity = node.table.acquire(identity.id)?;
+        Some(Hold {
+            reference: Untyped::counted(node, identity),
+            way: way.clone(),
+            thread,
+            times: 1,
+        })
+    });
+    let undo = enters
+        .as_ref()
+        .map_or(Undo::Nothing, |hold| Undo::Leave(hold.reference.clone(), way.target, hold.thread));
     let pending = way.start(node, &method, thread, undo, message_of(call))?;
     let answering = Answering::new(node, session, number);
     let child = Arc::clone(session);
     session.incoming.spawn(node, number, async move {
         let reply = match pending.await {
             Ok(answer) => reply_of(answer, |outcome| {
-                if let (Outcome::Ok, Some(thread)) = (outcome, enters) {
-                    child.relayed_holds.entered(way, thread);
+                if let (Outcome::Ok, Some(hold)) = (outcome, enters) {
+                    child.relayed_holds.entered(hold);
                 }
             }),
             Err(error) => Reply::failed(error),
@@ -80,6 +93,16 @@ fn forward_and_wait(
         answering.finish(reply);
     });
     Ok(())
+}
+
+/// The way to the home, if the home reads what it is sent: what a child sends must not fill it.
+fn onward(node: &NodeInner, identity: &Identity) -> Result<Way, Error> {
+    let way = Way::onward(node, identity)?;
+    if !way.session.reads_its_answers() {
+        let text = "the way to the home is full (bytes_buffered_max)";
+        return Err(Error::new(ErrorKind::LimitReached, text));
+    }
+    Ok(way)
 }
 
 fn method_of(call: &ReceivedCall) -> Method {
@@ -105,10 +128,11 @@ fn reply_of(answer: Answer, seen: impl FnOnce(Outcome)) -> Reply {
 
 /// Monitors that a child holds through this node. The home knows only us, so we leave them if the
 /// child's session ends.
-#[derive(Default)]
-pub(crate) struct RelayedHolds(Mutex<Vec<Hold>>);
+pub(crate) struct RelayedHolds(Mutex<Option<Vec<Hold>>>);
 
 struct Hold {
+    /// Keeps the bridge, and with it what the target of `way` names.
+    reference: Untyped,
     way: Way,
     thread: ThreadId,
     /// How many times the thread has entered.
@@ -116,47 +140,58 @@ struct Hold {
 }
 
 impl Hold {
-    fn is(&self, way: &Way, thread: ThreadId) -> bool {
-        same_target(&self.way, way) && self.thread == thread
+    fn is(&self, object: ObjectId, thread: ThreadId) -> bool {
+        self.reference.id() == object && self.thread == thread
+    }
+
+    /// Leaves once. If the session of that way has ended, its end has freed the monitor.
+    fn send_exit(way: &Way, node: &NodeInner, thread: ThreadId) {
+        let _ = way.send(node, &EXIT, Some(thread), Message::default());
+    }
+}
+
+impl Default for RelayedHolds {
+    fn default() -> Self {
+        Self(Mutex::new(Some(Vec::new())))
     }
 }
 
 impl RelayedHolds {
-    fn entered(&self, way: Way, thread: ThreadId) {
+    /// The child is inside; if it has gone meanwhile, it is outside again.
+    fn entered(&self, hold: Hold) {
         let mut holds = self.0.lock();
-        match holds.iter_mut().find(|hold| hold.is(&way, thread)) {
-            Some(hold) => hold.times += 1,
-            None => holds.push(Hold { way, thread, times: 1 }),
+        let Some(holds) = &mut *holds else {
+            drop(holds);
+            return Hold::send_exit(&hold.way, hold.reference.node(), hold.thread);
+        };
+        // A hold of the same thread by another way has died with that way's session.
+        match holds.iter_mut().find(|known| known.is(hold.reference.id(), hold.thread)) {
+            Some(known) if Arc::ptr_eq(&known.way.session, &hold.way.session) => known.times += 1,
+            Some(known) => *known = hold,
+            None => holds.push(hold),
         }
     }
 
-    fn left(&self, way: &Way, thread: Option<ThreadId>) {
-        let mut holds = self.0.lock();
-        let held = |hold: &Hold| thread.is_some_and(|thread| hold.is(way, thread));
-        if let Some(at) = holds.iter().position(held) {
-            holds[at].times -= 1;
-            if holds[at].times == 0 {
-                holds.swap_remove(at);
-            }
-        }
+    fn leave(&self, node: &NodeInner, object: ObjectId, thread: Option<ThreadId>) {
+        let Some(thread) = thread else { return };
+        let mut guard = self.0.lock();
+        let Some(holds) = &mut *guard else { return };
+        let Some(at) = holds.iter().position(|hold| hold.is(object, thread)) else { return };
+        holds[at].times -= 1;
+        let way = holds[at].way.clone();
+        let last = (holds[at].times == 0).then(|| holds.swap_remove(at));
+        drop(guard);
+        Hold::send_exit(&way, node, thread);
+        drop(last);
     }
 
     /// The child is gone: leave what it held.
     pub(crate) fn leave_all(&self, node: &Arc<NodeInner>) {
-        let holds = std::mem::take(&mut *self.0.lock());
-        for Hold { way, thread, times } in holds {
-            for _ in 0..times {
-                // If that session has ended too, its end has freed the monitor.
-                let _ = way.send(node, &EXIT, Some(thread), Message::default());
+        let holds = self.0.lock().take();
+        for hold in holds.into_iter().flatten() {
+            for _ in 0..hold.times {
+                Hold::send_exit(&hold.way, node, hold.thread);
             }
         }
     }
-}
-
-fn same_target(a: &Way, b: &Way) -> bool {
-    let target = |way: &Way| match way.target {
-        Target::Export(index) => (index, None),
-        Target::Object { index, key } => (index, Some(key)),
-    };
-    Arc::ptr_eq(&a.session, &b.session) && target(a) == target(b)
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::{Entry as Place, OccupiedEntry};
+use parking_lot::Mutex;
 use rmi_gc::{
     Bridge, CannotForward, Entry, EntrySnapshot, ExportIndex, Fate, Home, NodeId, ObjectId,
     ObjectIndex, PeerMisbehaved, Release, Sent, Standing,
@@ -25,6 +26,9 @@ enum Subject {
     /// An object elsewhere; `relayed_calls` are under way through the parent.
     Elsewhere {
         relayed_calls: u32,
+        /// What a former parent is owed once no call is under way through it any more: until then
+        /// its export index must keep its meaning.
+        former: Option<Release>,
     },
 }
 
@@ -73,6 +77,9 @@ pub(crate) struct Table {
     /// Objects by where they lie, so that all exports of one `Arc` are one object.
     by_address: Map<usize, ObjectId>,
     next_index: AtomicU64,
+    /// Held while an object is exported, so that two threads which export one `Arc` at once agree
+    /// on its identity. Taken before all other locks.
+    exporting: Mutex<()>,
 }
 
 impl Table {
@@ -83,6 +90,7 @@ impl Table {
             passed_on: Map::default(),
             by_address: Map::default(),
             next_index: AtomicU64::new(1),
+            exporting: Mutex::default(),
         }
     }
 
@@ -95,6 +103,7 @@ impl Table {
     /// interfaces that it did not have.
     pub(crate) fn export(&self, interfaces: Interfaces, key: Key) -> Arc<Identity> {
         let address = interfaces.address();
+        let _exporting = self.exporting.lock();
         let known = self.by_address.get(&address).map(|id| *id);
         match known {
             Some(id) => match self.export_again(id, interfaces) {
@@ -184,7 +193,12 @@ impl Table {
             Place::Occupied(mut place) => {
                 let cell = place.get_mut();
                 if let Some(release) = cell.gc.reference_received(id, from, index)? {
-                    owe(release);
+                    match &mut cell.subject {
+                        Subject::Elsewhere { relayed_calls: 1.., former } if release.to != from => {
+                            *former = Some(release);
+                        }
+                        Subject::Elsewhere { .. } | Subject::Object(_) => owe(release),
+                    }
                 }
                 Ok(Arc::clone(&cell.identity))
             }
@@ -193,7 +207,7 @@ impl Table {
                 place.insert(Cell {
                     gc: Entry::Bridge(Bridge::new(id, from, index, depth)),
                     identity: Arc::clone(&identity),
-                    subject: Subject::Elsewhere { relayed_calls: 0 },
+                    subject: Subject::Elsewhere { relayed_calls: 0, former: None },
                 });
                 Ok(identity)
             }
@@ -325,7 +339,14 @@ impl Table {
     pub(crate) fn peer_gone(&self, peer: NodeId, owe: impl Fn(Release)) -> Vec<Arc<Exported>> {
         let ids: Vec<ObjectId> = self.entries.iter().map(|cell| *cell.key()).collect();
         ids.into_iter()
-            .filter_map(|id| self.change(id, &owe, |entry| entry.peer_gone(id, peer)))
+            .filter_map(|id| {
+                if let Some(mut cell) = self.entries.get_mut(&id) {
+                    if let Subject::Elsewhere { former, .. } = &mut cell.subject {
+                        former.take_if(|release| release.to == peer);
+                    }
+                }
+                self.change(id, &owe, |entry| entry.peer_gone(id, peer))
+            })
             .collect()
     }
 
@@ -342,7 +363,7 @@ impl Table {
     /// How to reach the home of an object that lives elsewhere.
     pub(crate) fn route(&self, id: ObjectId) -> Option<Route> {
         let cell = self.entries.get(&id)?;
-        let (Entry::Bridge(bridge), Subject::Elsewhere { relayed_calls }) =
+        let (Entry::Bridge(bridge), Subject::Elsewhere { relayed_calls, .. }) =
             (&cell.gc, &cell.subject)
         else {
             return None;
@@ -354,17 +375,20 @@ impl Table {
     /// A call goes through the parent; [`Table::relayed_call_ended`] once it is over.
     pub(crate) fn relayed_call_began(&self, id: ObjectId) {
         if let Some(mut cell) = self.entries.get_mut(&id) {
-            if let Subject::Elsewhere { relayed_calls } = &mut cell.subject {
+            if let Subject::Elsewhere { relayed_calls, .. } = &mut cell.subject {
                 *relayed_calls += 1;
             }
         }
     }
 
-    pub(crate) fn relayed_call_ended(&self, id: ObjectId) {
+    pub(crate) fn relayed_call_ended(&self, id: ObjectId, owe: impl FnOnce(Release)) {
         if let Some(mut cell) = self.entries.get_mut(&id) {
-            if let Subject::Elsewhere { relayed_calls } = &mut cell.subject {
+            if let Subject::Elsewhere { relayed_calls, former } = &mut cell.subject {
                 // An entry that went and came back has forgotten the calls of its former life.
                 *relayed_calls = relayed_calls.saturating_sub(1);
+                if *relayed_calls == 0 {
+                    former.take().map(owe);
+                }
             }
         }
     }
@@ -424,10 +448,10 @@ impl Table {
         owe: impl FnOnce(Release),
     ) -> Freed {
         let Fate::Gone { export, release } = fate else { return None };
-        let (id, cell) = place.remove_entry();
         if let Some(release) = release {
             owe(release);
         }
+        let (id, cell) = place.remove_entry();
         match cell.subject {
             Subject::Object(object) => {
                 let address = object.interfaces.address();

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use rmi_gc::NodeId;
-
 use crate::error::{Error, ErrorKind};
 use crate::interface::{BoxFuture, Exported, Method};
 use crate::marshal::{self, Arguments, Message, Reply, ReplyBody};
@@ -41,9 +39,9 @@ pub(crate) fn of_object(
     object: Arc<Exported>,
     method: u32,
     thread: Option<ThreadId>,
-    caller: NodeId,
+    session: u64,
 ) -> Builtin {
-    let holder = Holder::Peer(caller);
+    let holder = Holder::Session(session);
     match (method, thread) {
         (id, _) if id == PING.id => done(Ok(Message::default())),
         (id, _) if id == DESCRIBE.id => done(Message::encode(&object.interfaces.describe())),

@@ -40,6 +40,7 @@ impl Session {
         call: ReceivedCall,
     ) -> Result<(), Violation> {
         node.stats.calls_received.add(1);
+        check_builtin(&call.head)?;
         if let Some(error) = self.turn_down(node, &call) {
             // Whoever is called must exist all the same: a wrong index is never excused.
             self.check_target(node, &call.head)?;
@@ -86,11 +87,19 @@ impl Session {
     /// Why this call cannot run, whatever it calls.
     fn turn_down(&self, node: &NodeInner, call: &ReceivedCall) -> Option<Error> {
         let calls_max = node.limits.calls_in_progress_max;
+        if call.head.method == builtin::EXIT.id {
+            return None;
+        }
         if node.is_closing() {
             return Some(Error::new(ErrorKind::ShutDown, "the node is shutting down"));
         }
-        if call.head.method != builtin::EXIT.id && self.incoming.running() >= calls_max {
+        if self.incoming.running() >= calls_max {
             let text = format!("calls_in_progress_max is {calls_max}");
+            return Some(Error::new(ErrorKind::LimitReached, text));
+        }
+        if !self.reads_its_answers() {
+            let bytes_max = node.limits.bytes_buffered_max;
+            let text = format!("answers wait to be read, bytes_buffered_max is {bytes_max}");
             return Some(Error::new(ErrorKind::LimitReached, text));
         }
         call.broken.clone()
@@ -105,7 +114,7 @@ impl Session {
         let Call { call: number, method, fingerprint, thread, .. } = call.head;
         let thread = thread.map(|thread| self.thread_from_wire(thread));
         let handler = if method < RESERVED_METHODS {
-            match builtin::of_object(object, method, thread, self.peer) {
+            match builtin::of_object(object, method, thread, self.serial) {
                 Builtin::Handler(handler) => Ok(handler),
                 Builtin::Left(result) => return result.map_err(Violation::NotHeld),
             }
@@ -125,7 +134,11 @@ impl Session {
     /// Polls the handler once in place; what is not ready becomes a task.
     fn run(self: &Arc<Self>, node: &Arc<NodeInner>, number: u64, mut handler: Handler) {
         // Nobody is woken by this waker: the task polls again as soon as it exists.
-        match handler.poll(&mut Context::from_waker(Waker::noop())) {
+        let polled = {
+            let _in_place = self.incoming.in_place();
+            handler.poll(&mut Context::from_waker(Waker::noop()))
+        };
+        match polled {
             Poll::Ready(reply) => self.reply(node, number, reply),
             Poll::Pending => {
                 let answering = Answering::new(node, self, number);
@@ -138,6 +151,15 @@ impl Session {
             }
         }
     }
+}
+
+/// An enter that is not answered could not be cancelled; an exit has no answer to wait for.
+fn check_builtin(head: &Call) -> Result<(), Violation> {
+    let of_object = head.target != Target::Export(NODE);
+    let answered = head.call != 0;
+    let wrong = (head.method == builtin::ENTER.id && !answered)
+        || (head.method == builtin::EXIT.id && answered);
+    if of_object && wrong { Err(Violation::EnterOrExitOfAnotherKind) } else { Ok(()) }
 }
 
 fn not_callable(reason: NotCallable, index: u64) -> Error {
@@ -189,6 +211,10 @@ struct Tasks {
     answered: HashMap<u64, Task>,
     /// Handlers of one-way calls: nobody can cancel them.
     one_way: usize,
+    /// The one that is in its first poll, if any.
+    in_place: usize,
+    /// The session has ended: what is spawned now is aborted at once.
+    closed: bool,
 }
 
 #[derive(Default)]
@@ -211,7 +237,12 @@ impl Incoming {
     /// Handlers that run now.
     pub(crate) fn running(&self) -> usize {
         let tasks = self.0.lock();
-        tasks.answered.len() + tasks.one_way
+        tasks.answered.len() + tasks.one_way + tasks.in_place
+    }
+
+    fn in_place(&self) -> InPlace<'_> {
+        self.0.lock().in_place += 1;
+        InPlace(self)
     }
 
     /// Is a call of that number being handled? A peer that uses it again breaks the protocol.
@@ -236,11 +267,18 @@ impl Incoming {
         // Not under the lock: a runtime that is ending drops the task, and the user's handler
         // with it, here and now; and the task may end before this returns.
         let abort = node.runtime.spawn(task).abort_handle();
-        let mut cancelled = false;
-        if let Some(task) = self.0.lock().answered.get_mut(&number) {
-            cancelled = task.cancelled;
-            task.abort = Some(abort.clone());
-        }
+        let cancelled = {
+            let mut tasks = self.0.lock();
+            let closed = tasks.closed;
+            match tasks.answered.get_mut(&number) {
+                Some(task) => {
+                    task.abort = Some(abort.clone());
+                    task.cancelled |= closed;
+                    task.cancelled
+                }
+                None => false,
+            }
+        };
         if cancelled {
             abort.abort();
         }
@@ -264,7 +302,20 @@ impl Incoming {
 
     /// The session ended: nobody waits for these answers any more.
     pub(crate) fn cancel_all(&self) {
-        let all: Vec<_> = self.0.lock().answered.values_mut().filter_map(Task::cancel).collect();
+        let all: Vec<_> = {
+            let mut tasks = self.0.lock();
+            tasks.closed = true;
+            tasks.answered.values_mut().filter_map(Task::cancel).collect()
+        };
         all.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// While it lives, a handler is in its first poll.
+struct InPlace<'a>(&'a Incoming);
+
+impl Drop for InPlace<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().in_place -= 1;
     }
 }

@@ -10,7 +10,8 @@ mod way;
 
 pub(crate) use self::answer::Answering;
 pub(crate) use self::incoming::{Incoming, ReceivedCall};
-pub(crate) use self::outgoing::read;
+pub use self::outgoing::it_ran;
+pub(crate) use self::outgoing::{RelayedCall, read};
 pub(crate) use self::pending::Pending;
 pub(crate) use self::pending::{Answer, PendingCall, Undo};
 pub(crate) use self::way::Way;

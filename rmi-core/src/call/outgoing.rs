@@ -1,5 +1,6 @@
 //! The caller's side of a call: encode, send, wait, decode.
 
+use std::any::Any;
 use std::future::Future;
 
 use rmi_gc::BridgeInit;
@@ -30,7 +31,7 @@ impl Untyped {
     where
         A: Serialize,
         T: DeserializeOwned,
-        E: DeserializeOwned + From<Error>,
+        E: DeserializeOwned + From<Error> + 'static,
     {
         let message = Message::encode(arguments);
         async move {
@@ -80,31 +81,27 @@ impl Untyped {
     }
 
     async fn invoke(&self, method: &Method, message: Message) -> Result<Answer> {
-        let way = self.prepare(&message).await?;
+        let (way, _under_way) = self.prepare(&message).await?;
         let node = self.node();
-        if !way.relayed {
-            return way.start(node, method, self.current(), Undo::Nothing, message)?.await;
-        }
-        let _under_way = RelayedCall::begin(self);
         way.start(node, method, self.current(), Undo::Nothing, message)?.await
     }
 
     async fn post(&self, method: &Method, message: Message) -> Result<()> {
-        let way = self.prepare(&message).await?;
+        let (way, _under_way) = self.prepare(&message).await?;
         way.send(self.node(), method, self.current(), message)
     }
 
     /// Everything that a call may have to wait for before its request can be written.
-    async fn prepare(&self, message: &Message) -> Result<Way> {
+    async fn prepare(&self, message: &Message) -> Result<(Way, Option<RelayedCall>)> {
         let node = self.node();
-        let way = self.way().await?;
+        let (way, under_way) = self.way().await?;
         if node.bridges == BridgeInit::Eager {
             for reference in &message.references {
                 reference.describe_before_passing_on().await?;
             }
         }
         way.session.wait_for_room().await;
-        Ok(way)
+        Ok((way, under_way))
     }
 
     /// KaRMI before its ticket 147: a bridge that is passed on for the first time asks the home
@@ -115,7 +112,7 @@ impl Untyped {
             return Ok(());
         }
         node.stats.descriptions_asked.add(1);
-        let way = self.way().await?;
+        let (way, _under_way) = self.way().await?;
         let call = way.start(node, &DESCRIBE, None, Undo::Nothing, Message::default())?;
         let answer = call.await?;
         let described: Result<Vec<(String, Vec<String>)>> = self.read(answer, &DESCRIBE);
@@ -132,7 +129,7 @@ impl Untyped {
     pub(crate) fn read<T, E>(&self, answer: Answer, method: &Method) -> std::result::Result<T, E>
     where
         T: DeserializeOwned,
-        E: DeserializeOwned + From<Error>,
+        E: DeserializeOwned + From<Error> + 'static,
     {
         match outcome(answer, method) {
             Ok(result) => result,
@@ -140,7 +137,8 @@ impl Untyped {
         }
     }
 
-    fn name(&self, error: Error, method: &Method) -> Error {
+    /// Names what was called.
+    pub(crate) fn name(&self, error: Error, method: &Method) -> Error {
         error.in_call(method.interface, method.name, self.id()).at_peer(self.id().home)
     }
 }
@@ -154,12 +152,12 @@ pub(crate) fn read<T: DeserializeOwned>(answer: Answer, method: &Method) -> Resu
 fn outcome<T, E>(answer: Answer, method: &Method) -> Result<std::result::Result<T, E>>
 where
     T: DeserializeOwned,
-    E: DeserializeOwned,
+    E: DeserializeOwned + 'static,
 {
     let Answer { outcome, payload, references } = answer;
     match outcome {
         Outcome::Ok => decode_result(&payload, references).map(Ok),
-        Outcome::Err => decode_result(&payload, references).map(Err),
+        Outcome::Err => decode_result(&payload, references).map(|error| it_ran(Err(error))),
         Outcome::Failed => Err(failure(&payload, method)),
     }
 }
@@ -170,6 +168,17 @@ fn decode_result<T: DeserializeOwned>(
     references: marshal::References,
 ) -> Result<T> {
     marshal::decode(payload, references).map_err(|error| error.executed_as(Executed::Yes))
+}
+
+/// What a method returned that certainly ran, here or elsewhere: a handler that passes on the
+/// error of a call of its own ran itself, whatever that call did.
+pub fn it_ran<T, E: 'static>(result: std::result::Result<T, E>) -> std::result::Result<T, E> {
+    result.map_err(|mut error| {
+        if let Some(error) = (&mut error as &mut dyn Any).downcast_mut::<Error>() {
+            *error = error.clone().executed_as(Executed::Yes);
+        }
+        error
+    })
 }
 
 /// The error that the peer reports.
@@ -187,18 +196,20 @@ fn failure(payload: &[u8], method: &Method) -> Error {
     error.executed_as(Executed::from_code(failure.executed))
 }
 
-/// Keeps later calls of the reference on the same way while it lives.
-struct RelayedCall<'a>(&'a Untyped);
+/// Keeps later calls of the reference on the same way while it lives, and that way open.
+#[derive(Debug)]
+pub(crate) struct RelayedCall(Untyped);
 
-impl<'a> RelayedCall<'a> {
-    fn begin(reference: &'a Untyped) -> Self {
+impl RelayedCall {
+    pub(crate) fn begin(reference: &Untyped) -> Self {
         reference.node().table.relayed_call_began(reference.id());
-        Self(reference)
+        Self(reference.clone())
     }
 }
 
-impl Drop for RelayedCall<'_> {
+impl Drop for RelayedCall {
     fn drop(&mut self) {
-        self.0.node().table.relayed_call_ended(self.0.id());
+        let node = self.0.node();
+        node.table.relayed_call_ended(self.0.id(), |release| node.sessions.owe(release));
     }
 }

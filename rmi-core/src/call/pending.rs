@@ -14,6 +14,7 @@ use slab::Slab;
 use crate::error::Error;
 use crate::marshal::{Message, References};
 use crate::node::NodeInner;
+use crate::reference::Untyped;
 use crate::session::Session;
 use crate::thread::ThreadId;
 
@@ -26,11 +27,11 @@ pub(crate) struct Answer {
 }
 
 /// What to do if an answer finds that its caller has gone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Undo {
     Nothing,
-    /// It entered a monitor: leave it again.
-    Leave(Target, ThreadId),
+    /// It entered a monitor: leave it again. The reference keeps what the target names.
+    Leave(Untyped, Target, ThreadId),
 }
 
 /// ```text
@@ -71,37 +72,42 @@ impl Pending {
         let mut slots = self.0.lock();
         let slot = slots.get_mut(at).ok_or(NotWaiting)?;
         match slot {
-            Slot::Waiting(waker, _) => {
-                let waker = waker.take();
-                *slot = Slot::Done(result);
+            Slot::Waiting(..) => {
+                let before = std::mem::replace(slot, Slot::Done(result));
                 drop(slots);
-                if let Some(waker) = waker {
+                if let Slot::Waiting(Some(waker), _) = before {
                     waker.wake();
                 }
                 Ok(None)
             }
-            Slot::Abandoned(undo) => {
-                let undo = *undo;
-                slots.remove(at);
-                Ok(Some((undo, result)))
-            }
+            Slot::Abandoned(_) => match slots.remove(at) {
+                Slot::Abandoned(undo) => Ok(Some((undo, result))),
+                Slot::Waiting(..) | Slot::Done(_) => unreachable!("it was seen to be abandoned"),
+            },
             Slot::Done(_) => Err(NotWaiting),
         }
     }
 
     /// The session has ended: no answer will come.
     pub(crate) fn fail_all(&self, error: &Error) {
-        let mut wakers = Vec::new();
+        // Wakers and references are let go behind the lock.
+        let mut before = Vec::new();
         self.0.lock().retain(|_, slot| match slot {
-            Slot::Waiting(waker, _) => {
-                wakers.extend(waker.take());
-                *slot = Slot::Done(Err(error.clone()));
+            Slot::Waiting(..) => {
+                before.push(std::mem::replace(slot, Slot::Done(Err(error.clone()))));
                 true
             }
             Slot::Done(_) => true,
-            Slot::Abandoned(_) => false,
+            Slot::Abandoned(undo) => {
+                before.push(Slot::Abandoned(std::mem::replace(undo, Undo::Nothing)));
+                false
+            }
         });
-        wakers.into_iter().for_each(Waker::wake);
+        for slot in before {
+            if let Slot::Waiting(Some(waker), _) = slot {
+                waker.wake();
+            }
+        }
     }
 
     /// Calls whose slot is not free yet.
@@ -110,12 +116,14 @@ impl Pending {
     }
 
     fn poll(&self, at: usize, cx: &Context<'_>) -> Poll<Result<Answer, Error>> {
+        // Declared first, so that it is dropped behind the lock: a waker is foreign code.
+        let _stale;
         let mut slots = self.0.lock();
         match slots.get_mut(at) {
             Some(Slot::Waiting(waker, _)) => {
                 match waker {
                     Some(known) if known.will_wake(cx.waker()) => {}
-                    Some(_) | None => *waker = Some(cx.waker().clone()),
+                    Some(_) | None => _stale = waker.replace(cx.waker().clone()),
                 }
                 Poll::Pending
             }
@@ -131,8 +139,18 @@ impl Pending {
     fn abandon(&self, at: usize) -> bool {
         let mut slots = self.0.lock();
         match slots.get_mut(at) {
-            Some(Slot::Waiting(_, undo)) => {
-                slots[at] = Slot::Abandoned(*undo);
+            Some(slot @ Slot::Waiting(..)) => {
+                let before = std::mem::replace(slot, Slot::Abandoned(Undo::Nothing));
+                let waker = match (before, slot) {
+                    (Slot::Waiting(waker, undo), Slot::Abandoned(kept)) => {
+                        *kept = undo;
+                        waker
+                    }
+                    _ => unreachable!("it was seen to be waiting"),
+                };
+                // A waker is foreign code: it is dropped behind the lock.
+                drop(slots);
+                drop(waker);
                 true
             }
             Some(Slot::Done(_)) => {
@@ -178,7 +196,8 @@ impl PendingCall {
             Self { node: Arc::clone(node), session: Arc::clone(session), at, over: false };
         if let Err(error) = session.send(node, body(number_of(at)), message) {
             call.over = true;
-            session.pending.0.lock().try_remove(at);
+            let slot = session.pending.0.lock().try_remove(at);
+            drop(slot);
             return Err(error);
         }
         session.flush();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rmi_gc::{ExportIndex, NodeId, Standing};
 use rmi_transport::{Body, Call, Target};
 
-use super::{PendingCall, Undo};
+use super::{PendingCall, RelayedCall, Undo};
 use crate::error::{Error, ErrorKind, Executed};
 use crate::interface::Method;
 use crate::marshal::Message;
@@ -124,17 +124,31 @@ impl Untyped {
     /// # Errors
     ///
     /// `Unreachable`, `Disconnected` or `NoSuchObject`, all of them with `Executed::No`.
-    pub(crate) async fn way(&self) -> Result<Way, Error> {
+    pub(crate) async fn way(&self) -> Result<(Way, Option<RelayedCall>), Error> {
         let node = self.node();
         let identity = self.identity();
         if self.is_local() {
             let text = "the object lives here and does not implement the interface";
             return Err(Error::new(ErrorKind::WrongInterface, text));
         }
-        let route = standing_route(node, identity)?;
-        match Way::open(node, identity, &route) {
-            Some(way) => Ok(way),
-            None => dial_or_relay(node, identity, &route).await,
+        if node.is_down() {
+            let text = "this node was shut down";
+            return Err(Error::new(ErrorKind::ShutDown, text));
+        }
+        loop {
+            let route = standing_route(node, identity)?;
+            let way = match Way::open(node, identity, &route) {
+                Some(way) => way,
+                None => dial_or_relay(node, identity, &route).await?,
+            };
+            if !way.relayed {
+                return Ok((way, None));
+            }
+            let under_way = RelayedCall::begin(self);
+            // From here on the parent keeps us; it may have ceased to be the parent before.
+            if standing_route(node, identity)?.parent == route.parent {
+                return Ok((way, Some(under_way)));
+            }
         }
     }
 }

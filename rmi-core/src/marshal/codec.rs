@@ -19,10 +19,12 @@ pub(crate) const CODEC_FINGERPRINT: u32 = 0x0200_0100;
 const CLAIM_PER_BYTE: usize = 16;
 
 const SMALL_BYTES_MAX: usize = 4 << 10;
-const MEDIUM_BYTES_MAX: usize = 256 << 10;
+const MEDIUM_BYTES_MAX: usize = 64 << 10;
+const LARGE_BYTES_MAX: usize = 1 << 20;
 const SMALL_CLAIM_MAX: usize = SMALL_BYTES_MAX * CLAIM_PER_BYTE;
 const MEDIUM_CLAIM_MAX: usize = MEDIUM_BYTES_MAX * CLAIM_PER_BYTE;
-const LARGE_CLAIM_MAX: usize = 1 << 30;
+const LARGE_CLAIM_MAX: usize = LARGE_BYTES_MAX * CLAIM_PER_BYTE;
+const HUGE_CLAIM_MAX: usize = 1 << 30;
 
 /// Appends `value` to `out`.
 pub(crate) fn encode<T: Serialize + ?Sized>(
@@ -41,8 +43,10 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError
         bincode::serde::decode_from_slice(bytes, limited::<SMALL_CLAIM_MAX>())
     } else if bytes.len() <= MEDIUM_BYTES_MAX {
         bincode::serde::decode_from_slice(bytes, limited::<MEDIUM_CLAIM_MAX>())
-    } else {
+    } else if bytes.len() <= LARGE_BYTES_MAX {
         bincode::serde::decode_from_slice(bytes, limited::<LARGE_CLAIM_MAX>())
+    } else {
+        bincode::serde::decode_from_slice(bytes, limited::<HUGE_CLAIM_MAX>())
     }?;
     if read == bytes.len() { Ok(value) } else { Err(DecodeError::Other("trailing bytes")) }
 }
@@ -95,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_densest_values_of_each_size_class_fit_their_claim() {
-        for count in [SMALL_BYTES_MAX - 8, MEDIUM_BYTES_MAX - 8, MEDIUM_BYTES_MAX + 8] {
+        for count in [SMALL_BYTES_MAX, MEDIUM_BYTES_MAX, LARGE_BYTES_MAX].map(|max| max - 8) {
             let value = vec![1_u128; count];
             let mut bytes = Vec::new();
             encode(&value, &mut bytes).expect("it encodes");

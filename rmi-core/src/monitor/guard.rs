@@ -5,7 +5,7 @@ use std::future::Future;
 
 use super::Holder;
 use crate::call::builtin::{ENTER, EXIT};
-use crate::call::{Undo, Way};
+use crate::call::{RelayedCall, Undo, Way};
 use crate::error::{Error, ErrorKind, Result};
 use crate::marshal::Message;
 use crate::reference::{RemoteRef, Untyped};
@@ -61,13 +61,14 @@ pub async fn synchronized<R: RemoteRef, F: Future>(reference: &R, block: F) -> R
 pub async fn enter<R: RemoteRef>(reference: &R) -> Result<MonitorGuard> {
     let untyped = reference.__untyped().clone();
     let thread = ThreadId::current();
-    let way = if untyped.is_local() {
+    let (way, under_way) = if untyped.is_local() {
         enter_here(&untyped, thread).await?;
-        None
+        (None, None)
     } else {
-        Some(enter_there(&untyped, thread).await?)
+        let (way, under_way) = enter_there(&untyped, thread).await?;
+        (Some(way), under_way)
     };
-    Ok(MonitorGuard { untyped, thread, way })
+    Ok(MonitorGuard { untyped, thread, way, _under_way: under_way })
 }
 
 async fn enter_here(untyped: &Untyped, thread: ThreadId) -> Result<()> {
@@ -78,12 +79,17 @@ async fn enter_here(untyped: &Untyped, thread: ThreadId) -> Result<()> {
     Ok(())
 }
 
-async fn enter_there(untyped: &Untyped, thread: ThreadId) -> Result<Way> {
-    let way = untyped.way().await?;
-    let undo = Undo::Leave(way.target, thread);
-    let entering = way.start(untyped.node(), &ENTER, Some(thread), undo, Message::default())?;
-    let entered: Result<()> = untyped.read(entering.await?, &ENTER);
-    entered.map(|()| way)
+async fn enter_there(untyped: &Untyped, thread: ThreadId) -> Result<(Way, Option<RelayedCall>)> {
+    let (way, under_way) = untyped.way().await?;
+    let undo = Undo::Leave(untyped.clone(), way.target, thread);
+    let entering = way.start(untyped.node(), &ENTER, Some(thread), undo, Message::default());
+    let answer = match entering {
+        Ok(entering) => entering.await,
+        Err(error) => Err(error),
+    };
+    let answer = answer.map_err(|error| untyped.name(error, &ENTER))?;
+    let entered: Result<()> = untyped.read(answer, &ENTER);
+    entered.map(|()| (way, under_way))
 }
 
 /// Inside an object's monitor, until it is dropped.
@@ -94,6 +100,8 @@ pub struct MonitorGuard {
     thread: ThreadId,
     /// How to leave; the object is local if there is none.
     way: Option<Way>,
+    /// Dropped after the exit was sent.
+    _under_way: Option<RelayedCall>,
 }
 
 impl Drop for MonitorGuard {

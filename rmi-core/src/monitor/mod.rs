@@ -67,7 +67,8 @@ impl Monitor {
             }
         };
         let mut wait = Wait { state, ticket, thread, holder, over: false };
-        // An error means that the holder is gone, and this enter with it; nobody is told.
+        // The sender stays in the line until it sends: whoever waits for a session that ends is a
+        // handler, and is cancelled with it.
         let _ = let_in.await;
         wait.over = true;
     }
@@ -133,7 +134,6 @@ impl Drop for Wait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rmi_gc::NodeId;
     use std::future::{Future, poll_fn};
     use std::pin::pin;
     use std::task::Poll;
@@ -164,7 +164,7 @@ mod tests {
         let monitor = Monitor::default();
         monitor.enter(thread(1), Holder::Local).await;
         {
-            let mut second = pin!(monitor.enter(thread(2), Holder::Peer(NodeId(5))));
+            let mut second = pin!(monitor.enter(thread(2), Holder::Session(5)));
             assert!(is_pending(second.as_mut()).await);
             monitor.exit(thread(1), Holder::Local).expect("it is held");
         }

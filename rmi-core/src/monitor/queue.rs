@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use rmi_gc::NodeId;
 use smallvec::SmallVec;
 
 use crate::thread::ThreadId;
@@ -11,7 +10,8 @@ use crate::thread::ThreadId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Holder {
     Local,
-    Peer(NodeId),
+    /// By its serial: what a peer does over its next session is another holder's.
+    Session(u64),
 }
 
 /// Names one waiting enter.
@@ -127,8 +127,8 @@ impl Queue {
 mod tests {
     use super::*;
 
-    const A: Holder = Holder::Peer(NodeId(1));
-    const B: Holder = Holder::Peer(NodeId(2));
+    const A: Holder = Holder::Session(1);
+    const B: Holder = Holder::Session(2);
 
     fn thread(number: u64) -> ThreadId {
         ThreadId::from_parts(9, number)

@@ -54,7 +54,7 @@ async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {
         if node.is_closing() {
             return Verdict::Refuse(Refusal::ShuttingDown);
         }
-        if node.sessions.count_open() >= node.limits.sessions_max {
+        if node.sessions.count() >= node.limits.sessions_max {
             return Verdict::Refuse(Refusal::Full);
         }
         greeted = Some(NodeId(peer.incarnation));

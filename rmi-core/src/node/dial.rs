@@ -43,6 +43,8 @@ const PAUSE_BEFORE_REDIALLING: Duration = Duration::from_millis(50);
 #[derive(Default)]
 pub(super) struct Dialled {
     peer: Option<NodeId>,
+    /// How the last attempt failed, and when; shared by all who waited for it.
+    failed: Option<(Instant, Error)>,
 }
 
 impl NodeInner {
@@ -56,11 +58,23 @@ impl NodeInner {
         }
         self.forget_old_places();
         let place = Arc::clone(&self.dialled.entry(endpoint.clone()).or_default());
+        let asked = Instant::now();
         let mut dialled = place.lock().await;
         if let Some(session) = dialled.peer.and_then(|peer| self.sessions.open(peer)) {
             return Ok(Found::Peer(session));
         }
-        let found = self.dial(endpoint).await?;
+        if let Some((at, error)) = &dialled.failed {
+            if *at >= asked {
+                return Err(error.clone());
+            }
+        }
+        let found = match self.dial(endpoint).await {
+            Ok(found) => found,
+            Err(error) => {
+                dialled.failed = Some((Instant::now(), error.clone()));
+                return Err(error);
+            }
+        };
         dialled.peer = match &found {
             Found::Peer(session) => Some(session.peer),
             Found::Ourselves => None,

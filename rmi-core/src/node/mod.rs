@@ -32,8 +32,9 @@ use crate::table::Table;
 /// A node: it has objects that others may refer to, and references to theirs.
 ///
 /// Cheap to clone. Dropping the last handle shuts the node down in the background, like
-/// [`shutdown`](Node::shutdown); references keep what they need of it alive, but their calls then
-/// fail with `ShutDown`.
+/// [`shutdown`](Node::shutdown); references keep what they need of it alive. After its end their
+/// calls to other nodes fail with `ShutDown`; calls to objects of its own go on working. An object
+/// that holds a `Node` keeps it from ending by itself.
 ///
 /// # Examples
 ///
@@ -123,6 +124,10 @@ impl NodeInner {
         self.closed.is_set()
     }
 
+    pub(crate) fn is_down(&self) -> bool {
+        self.down.is_set()
+    }
+
     /// A local handle is gone. Works anywhere: it only counts, notes what is owed, and wakes.
     pub(crate) fn handle_dropped(&self, id: ObjectId) {
         let freed = self.table.handle_dropped(id, |release| self.sessions.owe(release));
@@ -205,12 +210,23 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// `Denied` if `name` is empty, longer than 255 bytes, or has a slash in it; `ShutDown`.
+    /// - `Denied`: `name` is empty, longer than 255 bytes, or has a slash in it; or the reference
+    ///   belongs to another node of this process.
+    /// - `ShutDown`: the node is shutting down.
     pub fn bind<R: RemoteRef>(&self, name: &str, reference: &R) -> Result<()> {
+        let reference = reference.__untyped();
+        if !Arc::ptr_eq(reference.node(), self.inner()) {
+            let text =
+                format!("the reference belongs to {}, not to this node", reference.node().id);
+            return Err(Error::new(ErrorKind::Denied, text));
+        }
+        let bound = self.inner().names.bind(name, reference.clone()).map(drop);
         if self.inner().is_closing() {
+            // Looked at behind the binding, so that a shutdown either clears it or is seen here.
+            self.unbind(name);
             return Err(Error::new(ErrorKind::ShutDown, "the node is shutting down"));
         }
-        self.inner().names.bind(name, reference.__untyped().clone()).map(drop)
+        bound
     }
 
     /// Lets go of what `name` is bound to; false if it was not bound.
@@ -227,7 +243,14 @@ impl Node {
     /// - `Unreachable`: nobody could be connected there, or it is no such address.
     /// - `NoSuchName`: nothing is bound there under that name.
     /// - `WrongInterface`: the object does not implement the interface of `R`.
-    /// - `Protocol`: something else than a node answers there.
+    /// - `Protocol`: something else than a node answers there, or another version.
+    /// - `Disconnected`: the connection was lost before the answer came.
+    /// - `LimitReached`: the node there has as many sessions, or calls of ours, as it takes.
+    /// - `ShutDown`: this node, or that one, is shutting down.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future gives up the lookup; a connection that was made stays.
     pub async fn lookup<R: RemoteRef>(&self, uri: impl AsRef<str>) -> Result<R> {
         R::__from_untyped(self.inner().lookup(uri.as_ref()).await?)
     }
@@ -251,6 +274,10 @@ impl Node {
     /// Ends the node: lets go of names, turns down new calls, waits up to 10 s for those in
     /// progress, says goodbye to every peer, and gives them up. Objects that only peers referred
     /// to are dropped. Ends within 11 s whatever peers do.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future forces the end: everything is let go at once, without goodbye.
     pub async fn shutdown(&self) {
         self.inner().shut_down().await;
     }

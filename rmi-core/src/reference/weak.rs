@@ -12,7 +12,8 @@ use crate::node::NodeInner;
 /// A reference that does not keep its object alive.
 ///
 /// It keeps neither the object nor the node's entry for it: upgrading succeeds as long as this
-/// node still has a reference, or, at the object's home, as long as the object lives.
+/// node still has a reference, or another node has one from it; at the object's home, as long as
+/// the object lives.
 pub struct Weak<R> {
     node: WeakArc<NodeInner>,
     id: ObjectId,

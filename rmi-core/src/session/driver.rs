@@ -46,8 +46,18 @@ enum End {
 
 /// Drives `session` until it ends, then gives the peer up: at once if it left or misbehaved,
 /// after the lease if only its connection was lost.
-pub(crate) async fn drive(node: Arc<NodeInner>, session: Arc<Session>) {
-    let guard = EndGuard { node: Arc::clone(&node), session: Arc::clone(&session) };
+///
+/// A runtime that has ended drops the future before its first poll: that ends the session too.
+pub(crate) fn drive(
+    node: Arc<NodeInner>,
+    session: Arc<Session>,
+) -> impl Future<Output = ()> + Send {
+    let guard = EndGuard { node, session };
+    async move { drive_guarded(guard).await }
+}
+
+async fn drive_guarded(guard: EndGuard) {
+    let (node, session) = (Arc::clone(&guard.node), Arc::clone(&guard.session));
     let end = serve(&node, &session).await;
     let at_once = match &end {
         End::Lost(_) => false,
@@ -86,6 +96,9 @@ async fn serve(node: &Arc<NodeInner>, session: &Arc<Session>) -> End {
             Err(violation) => return End::Violation(violation),
         }
         session.flush_now();
+        if let Err(violation) = session.check_reading() {
+            return End::Violation(violation);
+        }
         session.look_after_the_owed(node, alarm.as_mut());
         match poll_fn(|cx| session.poll(&mut received, alarm.as_mut(), cx)).await {
             Ok(()) => {}
@@ -103,7 +116,8 @@ impl Session {
         limits: &FrameLimits,
     ) -> Result<Next, Violation> {
         let _driving = Driving::begin(self);
-        loop {
+        // What was read before the session ended here is not served any more.
+        while self.is_open() {
             let before = received.len();
             let Some(frame) = decode(received, limits)? else { return Ok(Next::GoOn) };
             node.stats.frames_received.add(1);
@@ -113,6 +127,7 @@ impl Session {
                 end @ Next::End(..) => return Ok(end),
             }
         }
+        Ok(Next::GoOn)
     }
 
     /// Waits for bytes, for something that wants attention, or for the alarm.
@@ -246,12 +261,18 @@ fn explain(node: &NodeInner, session: &Session, end: End) -> Error {
         End::Violation(violation) => {
             tracing::warn!(%peer, %violation, "the peer broke the protocol");
             let text = violation.to_string();
-            let reason = Goodbye::ProtocolViolation;
+            let reason = violation.reason();
             let goodbye = Body::Goodbye { reason, text: text.clone() };
             if session.send(node, goodbye, Message::default()).is_ok() {
                 session.flush_now();
             }
-            Error::new(ErrorKind::Protocol, format!("the peer broke the protocol: {text}"))
+            let kind = match reason {
+                Goodbye::LimitReached => ErrorKind::LimitReached,
+                Goodbye::ShuttingDown | Goodbye::ProtocolViolation | Goodbye::Unused => {
+                    ErrorKind::Protocol
+                }
+            };
+            Error::new(kind, format!("the peer was sent away: {text}"))
         }
     }
 }

@@ -31,10 +31,15 @@ use crate::thread::ThreadId;
 /// How many indices may be owed releases before they are sent on a frame of their own at once.
 const RELEASE_PENDING_MAX: usize = 4_096;
 
+/// Answers do not wait for room. How many times `bytes_buffered_max` they may come to before
+/// further calls of the peer are turned down, and before its session ends.
+const UNREAD_UNTIL_TURNED_DOWN: usize = 4;
+const UNREAD_UNTIL_THE_END: usize = 16;
+
 /// One session. Shared by its driver, by callers, and by handlers that have not answered yet.
 pub(crate) struct Session {
     /// Distinguishes this session from a later one with the same peer.
-    serial: u64,
+    pub(crate) serial: u64,
     pub(crate) peer: NodeId,
     /// The peer's incarnation and address, as errors and logs name it.
     pub(crate) peer_name: String,
@@ -108,10 +113,12 @@ impl Session {
     /// Ends the session for `reason`: calls in progress fail with it, handlers are cancelled.
     /// What references it carried is settled when the peer is given up (`Sessions`).
     pub(crate) fn end(&self, reason: Error) {
-        if self.end.set(reason.at_peer(&self.peer_name)).is_err() {
+        let first = self.end.set(reason.at_peer(&self.peer_name)).is_ok();
+        // Also for one who comes second: when this returns, no frame counts references any more.
+        self.connection.close();
+        if !first {
             return;
         }
-        self.connection.close();
         self.pending.fail_all(&self.ended());
         self.incoming.cancel_all();
         self.room.notify_waiters();
@@ -147,7 +154,25 @@ impl Session {
     }
 
     fn has_room(&self) -> bool {
-        self.connection.bytes_buffered() <= self.bytes_buffered_max
+        self.buffers_at_most(1)
+    }
+
+    /// Does the peer read what it is answered, so that it may call?
+    pub(crate) fn reads_its_answers(&self) -> bool {
+        self.buffers_at_most(UNREAD_UNTIL_TURNED_DOWN)
+    }
+
+    fn buffers_at_most(&self, times: usize) -> bool {
+        self.connection.bytes_buffered() <= self.bytes_buffered_max.saturating_mul(times)
+    }
+
+    /// One who goes on calling without ever reading is sent away.
+    fn check_reading(&self) -> Result<(), Violation> {
+        if self.buffers_at_most(UNREAD_UNTIL_THE_END) {
+            return Ok(());
+        }
+        let bytes_max = self.bytes_buffered_max.saturating_mul(UNREAD_UNTIL_THE_END);
+        Err(Violation::ReadsNothing { bytes: self.connection.bytes_buffered(), bytes_max })
     }
 
     /// Bytes may have been written: tells those who wait for that.

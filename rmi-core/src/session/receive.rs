@@ -39,6 +39,31 @@ pub(crate) enum Violation {
     CallNumberInUse(u64),
     #[error("{0}")]
     NotHeld(NotHeld),
+    #[error("wanted an answer to leaving a monitor, or none to entering one")]
+    EnterOrExitOfAnotherKind,
+    #[error("{count} references held or not acknowledged, where references_max is {count_max}")]
+    TooManyReferences { count: usize, count_max: usize },
+    #[error("{bytes} bytes wait to be read, where {bytes_max} may")]
+    ReadsNothing { bytes: usize, bytes_max: usize },
+}
+
+impl Violation {
+    /// What the peer is told.
+    pub(super) fn reason(&self) -> Goodbye {
+        match self {
+            Violation::TooManyReferences { .. } | Violation::ReadsNothing { .. } => {
+                Goodbye::LimitReached
+            }
+            Violation::Frame(_)
+            | Violation::Session(_)
+            | Violation::Collector(_)
+            | Violation::NeverGiven(_)
+            | Violation::NotWaiting(_)
+            | Violation::CallNumberInUse(_)
+            | Violation::NotHeld(_)
+            | Violation::EnterOrExitOfAnotherKind => Goodbye::ProtocolViolation,
+        }
+    }
 }
 
 /// What the driver does next.
@@ -120,6 +145,10 @@ impl Session {
                 Ok(identity) => received.references.push(Untyped::counted(node, identity)),
                 Err(error) => received.broken = Some(error),
             }
+        }
+        let (count, count_max) = (self.ledger.lock().remembered(), node.limits.references_max);
+        if count > count_max {
+            return Err(Violation::TooManyReferences { count, count_max });
         }
         Ok(received)
     }
@@ -211,12 +240,14 @@ impl Session {
         let Some((undo, answer)) = late.map_err(|_| Violation::NotWaiting(call))? else {
             return Ok(());
         };
-        if let (Undo::Leave(target, thread), Ok(Answer { outcome: Outcome::Ok, .. })) =
+        if let (Undo::Leave(reference, target, thread), Ok(Answer { outcome: Outcome::Ok, .. })) =
             (undo, answer)
         {
             // Whoever wanted to enter this monitor has gone, and is inside.
             let way = Way { session: Arc::clone(self), target, relayed: false };
             let _ = way.send(node, &EXIT, Some(thread), Message::default());
+            // Not before: a release on that frame, or an earlier one, would void its target.
+            drop(reference);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use rmi_transport::{Hello, Refusal, Rendezvous, Verdict, Wire};
 use tokio::sync::Notify;
 
 use super::{Session, drive};
-use crate::error::ErrorKind;
+use crate::error::{Error, ErrorKind};
 use crate::monitor::Holder;
 use crate::node::NodeInner;
 use crate::reaper;
@@ -19,6 +19,9 @@ pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
     /// Open ones, and ended ones whose peer has not been given up yet.
     by_peer: DashMap<NodeId, Arc<Session>, ahash::RandomState>,
+    /// Held while a peer is given up, so that no new session with it begins halfway: what that one
+    /// counts would be taken for the old one's. Taken before all locks of the table.
+    turnover: Mutex<()>,
     /// Told when a session begins or ends.
     changed: Notify,
 }
@@ -28,6 +31,7 @@ impl Sessions {
         Self {
             rendezvous: Mutex::new(Rendezvous::new(own.0)),
             by_peer: DashMap::default(),
+            turnover: Mutex::default(),
             changed: Notify::new(),
         }
     }
@@ -50,8 +54,9 @@ impl Sessions {
         self.by_peer.iter().map(|session| Arc::clone(&session)).collect()
     }
 
-    pub(crate) fn count_open(&self) -> usize {
-        self.by_peer.iter().filter(|session| session.is_open()).count()
+    /// Open ones, and those whose peer has not been given up.
+    pub(crate) fn count(&self) -> usize {
+        self.by_peer.len()
     }
 
     /// Waits until there is an open session with `peer`.
@@ -110,9 +115,17 @@ impl Sessions {
         if let Some(before) = before {
             self.give_up(node, &before);
         }
-        self.by_peer.insert(session.peer, Arc::clone(&session));
+        {
+            let _turnover = self.turnover.lock();
+            self.by_peer.insert(session.peer, Arc::clone(&session));
+        }
         tracing::info!(peer = %session.peer_name, "session begun");
         node.runtime.spawn(drive(Arc::clone(node), Arc::clone(&session)));
+        if node.is_closing() {
+            // It was on its way when the node began to shut down, which may not have seen it.
+            session.end(Error::new(ErrorKind::ShutDown, "the node is shutting down"));
+            self.give_up(node, &session);
+        }
         self.changed.notify_waiters();
         session
     }
@@ -123,7 +136,7 @@ impl Sessions {
             return;
         }
         for object in node.table.objects() {
-            object.monitor.holder_gone(Holder::Peer(session.peer));
+            object.monitor.holder_gone(Holder::Session(session.serial));
         }
         session.relayed_holds.leave_all(node);
         self.rendezvous.lock().closed(session.peer.0);
@@ -137,10 +150,14 @@ impl Sessions {
         self.ended(node, session);
         session.given_up_early.notify_one();
         let same = |_: &NodeId, known: &Arc<Session>| Arc::ptr_eq(known, session);
-        if self.by_peer.remove_if(&session.peer, same).is_none() {
-            return;
-        }
-        let freed = node.table.peer_gone(session.peer, |release| self.owe(release));
+        let freed = {
+            // Whoever comes second waits until the first is through.
+            let _turnover = self.turnover.lock();
+            match self.by_peer.remove_if(&session.peer, same) {
+                Some(_) => node.table.peer_gone(session.peer, |release| self.owe(release)),
+                None => Vec::new(),
+            }
+        };
         reaper::reap(freed);
     }
 }

@@ -50,7 +50,11 @@ fn stub(interface: &Interface, position: usize, method: &Method) -> TokenStream 
             async move {
                 match <Self as ::rmi::__private::Inherits<#key>>::object(self) {
                     ::core::option::Option::Some(#near) => {
-                        <#object as #twin #type_arguments>::#boxed(&**#near, #(#names),*).await
+                        let #call =
+                            <#object as #twin #type_arguments>::#boxed(&**#near, #(#names),*);
+                        ::rmi::__private::Outcome::from_result(::rmi::__private::it_ran(
+                            ::rmi::__private::Outcome::into_result(#call.await),
+                        ))
                     }
                     ::core::option::Option::None => {
                         // A statement of its own: the tuple must not live until the answer comes.
