@@ -196,7 +196,7 @@ impl Interfaces {
             .iter()
             .map(|slot| {
                 let methods = (slot.info.methods)().into_iter().map(method).collect();
-                (format!("{}{}", slot.info.name, slot.info.types), methods)
+                (full_name(slot.info.name, slot.info.types), methods)
             })
             .collect()
     }
@@ -212,8 +212,8 @@ impl Slot {
         let methods = (self.info.methods)();
         let here = methods.iter().find(|known| known.id == method);
         let signature = here.map_or("?", |known| known.signature);
-        let types = self.info.types;
-        Error::new(ErrorKind::SignatureMismatch, format!("the home has {signature}{types}"))
+        let name = full_name(self.info.name, self.info.types);
+        Error::new(ErrorKind::SignatureMismatch, format!("the home has {signature}, of {name}"))
     }
 }
 
@@ -227,6 +227,15 @@ impl std::fmt::Debug for Interfaces {
 pub(crate) struct Exported {
     pub(crate) interfaces: Interfaces,
     pub(crate) monitor: crate::monitor::Monitor,
+}
+
+/// The name of an interface with its type arguments: `Cell<i64>`.
+pub(crate) fn full_name(name: &str, types: &str) -> String {
+    let inside = types.strip_prefix('(').and_then(|types| types.strip_suffix(')'));
+    match inside.map(|types| types.trim_end_matches(',')) {
+        Some(types) => format!("{name}<{types}>"),
+        None => name.to_owned(),
+    }
 }
 
 const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;

@@ -50,7 +50,6 @@ pub mod private {
 
     pub use serde;
 
-    pub use crate::call::it_ran;
     pub use crate::interface::{BoxFuture, Interface, InterfaceInfo, Interfaces, Method, Skeleton};
     pub use crate::marshal::{Arguments, Reply, deserialize_reference};
     pub use crate::reference::{

@@ -33,6 +33,11 @@ impl ThreadId {
         CURRENT.get().unwrap_or_else(Self::of_this_task)
     }
 
+    /// Does the running code belong to a handler, or to a monitor's block?
+    pub(crate) fn is_inside() -> bool {
+        CURRENT.get().is_some()
+    }
+
     /// A thread that nobody has been yet.
     pub(crate) fn fresh() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);

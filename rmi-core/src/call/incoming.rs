@@ -192,7 +192,8 @@ impl Handler {
     }
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Error {
+/// The error that a panic is.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> Error {
     let text = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (None, Some(text)) => text.clone(),

@@ -10,8 +10,7 @@ mod way;
 
 pub(crate) use self::answer::Answering;
 pub(crate) use self::incoming::{Incoming, ReceivedCall};
-pub use self::outgoing::it_ran;
 pub(crate) use self::outgoing::{RelayedCall, read};
 pub(crate) use self::pending::Pending;
-pub(crate) use self::pending::{Answer, PendingCall, Undo};
+pub(crate) use self::pending::{Answer, Orphan, PendingCall, Undo};
 pub(crate) use self::way::Way;

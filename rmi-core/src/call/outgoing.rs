@@ -1,7 +1,9 @@
 //! The caller's side of a call: encode, send, wait, decode.
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
 
 use rmi_gc::BridgeInit;
 use rmi_transport::{Failure, Outcome};
@@ -9,12 +11,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::builtin::{DESCRIBE, PING};
+use super::incoming::panicked;
 use super::{Answer, Undo, Way};
 use crate::error::{Error, ErrorKind, Executed, Result};
-use crate::interface::Method;
+use crate::interface::{BoxFuture, Method};
 use crate::marshal::{self, Message};
 use crate::reference::Untyped;
 use crate::thread::ThreadId;
+use crate::traits::Outcome as MethodOutcome;
 
 impl Untyped {
     /// Calls `method` of an object that lives elsewhere. The arguments are encoded before this
@@ -132,9 +136,45 @@ impl Untyped {
         E: DeserializeOwned + From<Error> + 'static,
     {
         match outcome(answer, method) {
-            Ok(result) => result,
+            Ok(result) => self.it_ran(method, result),
             Err(error) => Err(E::from(self.name(error, method))),
         }
+    }
+
+    /// Awaits a call of an object that is here: a plain call, but a panic is the call's error, and
+    /// nothing else suffers.
+    pub async fn near<O>(&self, method: Method, mut call: BoxFuture<'_, O>) -> O
+    where
+        O: MethodOutcome,
+        O::Error: From<Error> + 'static,
+    {
+        let polled = poll_fn(|cx| {
+            let poll = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+            match poll {
+                Ok(Poll::Pending) => Poll::Pending,
+                Ok(Poll::Ready(outcome)) => Poll::Ready(Ok(outcome.into_result())),
+                Err(panic) => Poll::Ready(Err(panicked(&*panic))),
+            }
+        });
+        O::from_result(match polled.await {
+            Ok(result) => self.it_ran(&method, result),
+            Err(error) => Err(O::Error::from(self.name(error, &method))),
+        })
+    }
+
+    /// What a method returned that certainly ran. A handler that passes on the error of a call of
+    /// its own ran itself, whatever that call did; an error of its own names no call yet.
+    fn it_ran<T, E: 'static>(
+        &self,
+        method: &Method,
+        result: std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        result.map_err(|mut error| {
+            if let Some(error) = (&mut error as &mut dyn Any).downcast_mut::<Error>() {
+                *error = self.name(error.clone().executed_as(Executed::Yes), method);
+            }
+            error
+        })
     }
 
     /// Names what was called.
@@ -157,7 +197,7 @@ where
     let Answer { outcome, payload, references } = answer;
     match outcome {
         Outcome::Ok => decode_result(&payload, references).map(Ok),
-        Outcome::Err => decode_result(&payload, references).map(|error| it_ran(Err(error))),
+        Outcome::Err => decode_result(&payload, references).map(Err),
         Outcome::Failed => Err(failure(&payload, method)),
     }
 }
@@ -168,17 +208,6 @@ fn decode_result<T: DeserializeOwned>(
     references: marshal::References,
 ) -> Result<T> {
     marshal::decode(payload, references).map_err(|error| error.executed_as(Executed::Yes))
-}
-
-/// What a method returned that certainly ran, here or elsewhere: a handler that passes on the
-/// error of a call of its own ran itself, whatever that call did.
-pub fn it_ran<T, E: 'static>(result: std::result::Result<T, E>) -> std::result::Result<T, E> {
-    result.map_err(|mut error| {
-        if let Some(error) = (&mut error as &mut dyn Any).downcast_mut::<Error>() {
-            *error = error.clone().executed_as(Executed::Yes);
-        }
-        error
-    })
 }
 
 /// The error that the peer reports.

@@ -27,26 +27,37 @@ pub(crate) struct Answer {
 }
 
 /// What to do if an answer finds that its caller has gone.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) enum Undo {
+    #[default]
     Nothing,
     /// It entered a monitor: leave it again. The reference keeps what the target names.
     Leave(Untyped, Target, ThreadId),
 }
 
 /// ```text
-///  Waiting ──answer, or end of the session──▶ Done ──taken by the caller──▶ free
-///     └──caller gone──▶ Abandoned ──answer, or end of the session─────────▶ free
+///  Waiting ──answer, or end of the session──▶ Done ──taken by the caller, or caller gone──▶ free
+///     └──caller gone──▶ Abandoned ──answer, or end of the session───────────────────────▶ free
 /// ```
 enum Slot {
     Waiting(Option<Waker>, Undo),
-    Done(Result<Answer, Error>),
+    /// The caller may still go away without having taken it.
+    Done(Result<Answer, Error>, Undo),
     /// A cancellation is on its way; the number is not reused before the answer came.
     Abandoned(Undo),
 }
 
 /// An answer whose caller has gone, and what is to be undone.
 pub(crate) type Orphan = (Undo, Result<Answer, Error>);
+
+/// What a caller that goes away leaves behind.
+enum Left {
+    /// The answer is still to come.
+    Waiting,
+    /// The answer had come, and was not taken.
+    Answered(Orphan),
+    Nothing,
+}
 
 /// No such call is waiting: the peer answers what was never asked, or twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,41 +84,37 @@ impl Pending {
         let slot = slots.get_mut(at).ok_or(NotWaiting)?;
         match slot {
             Slot::Waiting(..) => {
-                let before = std::mem::replace(slot, Slot::Done(result));
+                let waker = slot.done(result);
                 drop(slots);
-                if let Slot::Waiting(Some(waker), _) = before {
+                if let Some(waker) = waker {
                     waker.wake();
                 }
                 Ok(None)
             }
             Slot::Abandoned(_) => match slots.remove(at) {
                 Slot::Abandoned(undo) => Ok(Some((undo, result))),
-                Slot::Waiting(..) | Slot::Done(_) => unreachable!("it was seen to be abandoned"),
+                Slot::Waiting(..) | Slot::Done(..) => unreachable!("it was seen to be abandoned"),
             },
-            Slot::Done(_) => Err(NotWaiting),
+            Slot::Done(..) => Err(NotWaiting),
         }
     }
 
     /// The session has ended: no answer will come.
     pub(crate) fn fail_all(&self, error: &Error) {
         // Wakers and references are let go behind the lock.
-        let mut before = Vec::new();
+        let (mut wakers, mut undone) = (Vec::new(), Vec::new());
         self.0.lock().retain(|_, slot| match slot {
             Slot::Waiting(..) => {
-                before.push(std::mem::replace(slot, Slot::Done(Err(error.clone()))));
+                wakers.extend(slot.done(Err(error.clone())));
                 true
             }
-            Slot::Done(_) => true,
+            Slot::Done(..) => true,
             Slot::Abandoned(undo) => {
-                before.push(Slot::Abandoned(std::mem::replace(undo, Undo::Nothing)));
+                undone.push(std::mem::take(undo));
                 false
             }
         });
-        for slot in before {
-            if let Slot::Waiting(Some(waker), _) = slot {
-                waker.wake();
-            }
-        }
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Calls whose slot is not free yet.
@@ -116,8 +123,8 @@ impl Pending {
     }
 
     fn poll(&self, at: usize, cx: &Context<'_>) -> Poll<Result<Answer, Error>> {
-        // Declared first, so that it is dropped behind the lock: a waker is foreign code.
-        let _stale;
+        // Declared first, so that they are dropped behind the lock: a waker is foreign code.
+        let (_stale, _undo);
         let mut slots = self.0.lock();
         match slots.get_mut(at) {
             Some(Slot::Waiting(waker, _)) => {
@@ -127,39 +134,51 @@ impl Pending {
                 }
                 Poll::Pending
             }
-            Some(Slot::Done(_)) => match slots.remove(at) {
-                Slot::Done(result) => Poll::Ready(result),
+            Some(Slot::Done(..)) => match slots.remove(at) {
+                Slot::Done(result, undo) => {
+                    _undo = undo;
+                    Poll::Ready(result)
+                }
                 Slot::Waiting(..) | Slot::Abandoned(_) => unreachable!("it was seen to be done"),
             },
             Some(Slot::Abandoned(_)) | None => unreachable!("a call was polled after it ended"),
         }
     }
 
-    /// The caller has gone. True if the answer is still to come.
-    fn abandon(&self, at: usize) -> bool {
+    /// The caller has gone.
+    fn abandon(&self, at: usize) -> Left {
+        // A waker is foreign code: it is dropped behind the lock.
+        let _waker;
         let mut slots = self.0.lock();
         match slots.get_mut(at) {
             Some(slot @ Slot::Waiting(..)) => {
-                let before = std::mem::replace(slot, Slot::Abandoned(Undo::Nothing));
-                let waker = match (before, slot) {
-                    (Slot::Waiting(waker, undo), Slot::Abandoned(kept)) => {
-                        *kept = undo;
-                        waker
-                    }
-                    _ => unreachable!("it was seen to be waiting"),
-                };
-                // A waker is foreign code: it is dropped behind the lock.
-                drop(slots);
-                drop(waker);
-                true
+                let (waker, undo) = slot.take_waiting();
+                _waker = waker;
+                *slot = Slot::Abandoned(undo);
+                Left::Waiting
             }
-            Some(Slot::Done(_)) => {
-                let done = slots.remove(at);
-                drop(slots);
-                drop(done);
-                false
-            }
-            Some(Slot::Abandoned(_)) | None => false,
+            Some(Slot::Done(..)) => match slots.remove(at) {
+                Slot::Done(result, undo) => Left::Answered((undo, result)),
+                Slot::Waiting(..) | Slot::Abandoned(_) => unreachable!("it was seen to be done"),
+            },
+            Some(Slot::Abandoned(_)) | None => Left::Nothing,
+        }
+    }
+}
+
+impl Slot {
+    /// The answer of a call that waits; gives whom to wake.
+    fn done(&mut self, result: Result<Answer, Error>) -> Option<Waker> {
+        let (waker, undo) = self.take_waiting();
+        *self = Slot::Done(result, undo);
+        waker
+    }
+
+    /// What a waiting slot holds; the slot is to be overwritten.
+    fn take_waiting(&mut self) -> (Option<Waker>, Undo) {
+        match self {
+            Slot::Waiting(waker, undo) => (waker.take(), std::mem::take(undo)),
+            Slot::Done(..) | Slot::Abandoned(_) => (None, Undo::Nothing),
         }
     }
 }
@@ -217,13 +236,19 @@ impl Future for PendingCall {
 
 impl Drop for PendingCall {
     fn drop(&mut self) {
-        if self.over || !self.session.pending.abandon(self.at) {
+        if self.over {
             return;
         }
-        let cancel = Body::Cancel { call: number_of(self.at) };
-        // If the session has ended, there is nobody left to tell.
-        if self.session.send(&self.node, cancel, Message::default()).is_ok() {
-            self.session.flush();
+        match self.session.pending.abandon(self.at) {
+            Left::Waiting => {
+                let cancel = Body::Cancel { call: number_of(self.at) };
+                // If the session has ended, there is nobody left to tell.
+                if self.session.send(&self.node, cancel, Message::default()).is_ok() {
+                    self.session.flush();
+                }
+            }
+            Left::Answered(orphan) => self.session.undo(&self.node, orphan),
+            Left::Nothing => {}
         }
     }
 }
@@ -252,7 +277,7 @@ mod tests {
     fn an_abandoned_slot_is_free_only_after_its_answer() {
         let pending = Pending::default();
         let at = pending.open(Undo::Nothing);
-        assert!(pending.abandon(at));
+        assert!(matches!(pending.abandon(at), Left::Waiting));
         assert_ne!(pending.open(Undo::Nothing), at, "the number is reused too early");
         assert!(pending.complete(number_of(at), answer()).expect("it waits").is_some());
         assert_eq!(pending.open(Undo::Nothing), at);

@@ -131,9 +131,9 @@ impl Untyped {
             let text = "the object lives here and does not implement the interface";
             return Err(Error::new(ErrorKind::WrongInterface, text));
         }
-        if node.is_down() {
-            let text = "this node was shut down";
-            return Err(Error::new(ErrorKind::ShutDown, text));
+        // A handler that was running may finish, with the calls that it makes; new threads may not.
+        if node.is_down() || (node.is_closing() && !ThreadId::is_inside()) {
+            return Err(Error::new(ErrorKind::ShutDown, "this node is shutting down"));
         }
         loop {
             let route = standing_route(node, identity)?;

@@ -53,7 +53,7 @@ impl Message {
     pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
         let mut payload = Vec::new();
         let (result, references) = context::encoding(|| codec::encode(value, &mut payload));
-        result.map_err(|error| Error::new(ErrorKind::Encode, error.to_string()))?;
+        result.map_err(|error| Error::new(ErrorKind::Encode, codec::encode_text(error)))?;
         Ok(Self { payload: Payload::Encoded(payload), references })
     }
 }
@@ -65,7 +65,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
 ) -> Result<T, Error> {
     let (result, refused) = context::decoding(references, || codec::decode(payload));
     result.map_err(|error| {
-        refused.unwrap_or_else(|| Error::new(ErrorKind::Decode, error.to_string()))
+        refused.unwrap_or_else(|| Error::new(ErrorKind::Decode, codec::decode_text(error)))
     })
 }
 

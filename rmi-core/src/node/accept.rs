@@ -14,11 +14,12 @@ use super::NodeInner;
 /// How long accepting pauses after it failed: mostly for want of descriptors, which others free.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
 
-/// Accepts connections until the node closes.
+/// Accepts connections until the node closes; the shutdown waits for the end of it.
 pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
     let node = Arc::clone(node);
     let shaking = Arc::new(Semaphore::new(node.limits.handshakes_max));
-    node.runtime.clone().spawn(async move {
+    let accepting = node.clone();
+    let task = node.runtime.clone().spawn(async move {
         let closed = node.closed.clone();
         let accepting = async {
             loop {
@@ -44,6 +45,7 @@ pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
             () = closed.wait() => {}
         }
     });
+    accepting.listeners.lock().push(task);
 }
 
 async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {

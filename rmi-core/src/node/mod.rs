@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
+use parking_lot::Mutex;
 use rmi_gc::{BridgeInit, NodeId, ObjectId, Policy, Snapshot};
 use rmi_transport::{Endpoint, Hello, PeerLimits};
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 pub use self::builder::Builder;
 use self::dial::{Dialled, Found};
@@ -88,6 +90,8 @@ pub(crate) struct NodeInner {
     pub(crate) names: Names,
     pub(crate) stats: Counters,
     pub(crate) runtime: Handle,
+    /// The tasks that accept connections.
+    listeners: Mutex<Vec<JoinHandle<()>>>,
     /// Set when the node begins to shut down.
     closed: Closed,
     /// Set when it has.
@@ -113,6 +117,7 @@ impl NodeInner {
             names: Names::default(),
             stats: Counters::default(),
             runtime,
+            listeners: Mutex::default(),
             closed: Closed::default(),
             down: Closed::default(),
             dialled: DashMap::new(),
@@ -271,8 +276,8 @@ impl Node {
         Gc(self)
     }
 
-    /// Ends the node: lets go of names, turns down new calls, waits up to 10 s for those in
-    /// progress, says goodbye to every peer, and gives them up. Objects that only peers referred
+    /// Ends the node: stops listening, lets go of names, turns down new calls (of others, and from
+    /// outside of handlers also its own), waits up to 10 s for those in progress, says goodbye to every peer, and gives them up. Objects that only peers referred
     /// to are dropped. Ends within 11 s whatever peers do.
     ///
     /// # Cancel safety

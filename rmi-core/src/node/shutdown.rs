@@ -62,6 +62,11 @@ impl NodeInner {
         }
         let let_go = LetGo(Arc::clone(self));
         drop(self.names.clear());
+        let listeners = std::mem::take(&mut *self.listeners.lock());
+        for listener in listeners {
+            // It was told to end; it may have panicked, which is nothing to do about here.
+            let _ = listener.await;
+        }
         // New calls are turned down from here on; those that run may finish.
         let _ = timeout(CALLS_TIME_MAX, self.quiet()).await;
         let sessions = self.sessions.all();

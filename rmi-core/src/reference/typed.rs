@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::Untyped;
 use crate::error::{Error, ErrorKind, Result};
-use crate::interface::{Interface, InterfaceId, Interfaces};
+use crate::interface::{Interface, InterfaceId, Interfaces, full_name};
 
 /// A remote reference to an object, whatever its interface: what all generated references share.
 ///
@@ -77,7 +77,8 @@ impl<O: ?Sized + Interface> Reference<O> {
     pub fn from_untyped(untyped: Untyped) -> Result<Self> {
         let local = untyped.local::<O>();
         if local.is_none() && !untyped.implements(InterfaceId::of::<O>()) {
-            let text = format!("the object does not implement {}{}", O::NAME, O::types());
+            let name = full_name(O::NAME, O::types());
+            let text = format!("the object does not implement {name}");
             return Err(Error::new(ErrorKind::WrongInterface, text).on_object(untyped.id()));
         }
         Ok(Self { local, untyped })

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::Session;
 use crate::call::builtin::EXIT;
-use crate::call::{Answer, ReceivedCall, Undo, Way};
+use crate::call::{Answer, Orphan, ReceivedCall, Undo, Way};
 use crate::error::{Error, ErrorKind, Executed};
 use crate::interface::InterfaceId;
 use crate::marshal::{Arguments, Message, References};
@@ -237,9 +237,14 @@ impl Session {
             None => Ok(Answer { outcome, payload, references }),
         };
         let late = self.pending.complete(call, result);
-        let Some((undo, answer)) = late.map_err(|_| Violation::NotWaiting(call))? else {
-            return Ok(());
-        };
+        if let Some(orphan) = late.map_err(|_| Violation::NotWaiting(call))? {
+            self.undo(node, orphan);
+        }
+        Ok(())
+    }
+
+    /// An answer came, and its caller has gone.
+    pub(crate) fn undo(self: &Arc<Self>, node: &NodeInner, (undo, answer): Orphan) {
         if let (Undo::Leave(reference, target, thread), Ok(Answer { outcome: Outcome::Ok, .. })) =
             (undo, answer)
         {
@@ -249,6 +254,5 @@ impl Session {
             // Not before: a release on that frame, or an earlier one, would void its target.
             drop(reference);
         }
-        Ok(())
     }
 }

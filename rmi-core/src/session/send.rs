@@ -181,16 +181,17 @@ enum NotSent {
 
 fn cannot_forward(reason: NotSent, reference: &Untyped) -> Error {
     let error = match reason {
-        NotSent::OfAnotherNode => Error::new(
-            ErrorKind::Encode,
-            format!(
-                "the reference belongs to {}, another node of this process",
-                reference.node().id
-            ),
-        ),
-        NotSent::CannotForward(reason) => Error::new(ErrorKind::Disconnected, reason.to_string()),
+        NotSent::OfAnotherNode => {
+            let (object, node) = (reference.id(), reference.node().id);
+            let text = format!("the reference to {object} belongs to {node} of this process");
+            Error::new(ErrorKind::Encode, text)
+        }
+        NotSent::CannotForward(reason) => {
+            let text = format!("the message holds a reference to {}: {reason}", reference.id());
+            Error::new(ErrorKind::Disconnected, text)
+        }
     };
-    error.executed_as(Executed::No).on_object(reference.id())
+    error.executed_as(Executed::No)
 }
 
 fn describe(node: &NodeInner, identity: &Identity, index: u64, depth: u8) -> Description {

@@ -52,9 +52,7 @@ fn stub(interface: &Interface, position: usize, method: &Method) -> TokenStream 
                     ::core::option::Option::Some(#near) => {
                         let #call =
                             <#object as #twin #type_arguments>::#boxed(&**#near, #(#names),*);
-                        ::rmi::__private::Outcome::from_result(::rmi::__private::it_ran(
-                            ::rmi::__private::Outcome::into_result(#call.await),
-                        ))
+                        ::rmi::RemoteRef::__untyped(self).near(#constant, #call).await
                     }
                     ::core::option::Option::None => {
                         // A statement of its own: the tuple must not live until the answer comes.

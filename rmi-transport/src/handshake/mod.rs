@@ -78,7 +78,7 @@ impl std::fmt::Display for Refusal {
             Refusal::Codec => f.write_str("other codec"),
             Refusal::AlreadyConnected => f.write_str("already connected"),
             Refusal::SelfConnection => f.write_str("the node has dialled itself"),
-            Refusal::Full => f.write_str("too many peers"),
+            Refusal::Full => f.write_str("it has as many sessions as it takes (sessions_max)"),
             Refusal::ShuttingDown => f.write_str("shutting down"),
             Refusal::NotRmi => f.write_str("not the rmi protocol"),
             Refusal::Yielded => f.write_str("the connection dialled from the other side is used"),
@@ -181,7 +181,12 @@ impl HandshakeError {
             | HandshakeError::TimedOut { .. }
             | HandshakeError::Io(_) => return Vec::new(),
         };
-        Message::Refuse { reason, from: own, text: self.to_string() }.encode()
+        let text = match self {
+            // The reason says it all.
+            HandshakeError::Declined { .. } => String::new(),
+            other => other.to_string(),
+        };
+        Message::Refuse { reason, from: own, text }.encode()
     }
 }
 
