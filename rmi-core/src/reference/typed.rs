@@ -18,6 +18,10 @@ use crate::interface::{Interface, InterfaceId, Interfaces, full_name};
 /// A remote reference to an object, whatever its interface: what all generated references share.
 ///
 /// Equality and hash are those of the object's identity.
+///
+/// A reference belongs to the node that exported its object, looked it up or received it, and can
+/// be passed only in calls by references of the same node. That matters where one process runs
+/// several nodes: a reference of another is an `Encode` error that says so.
 pub trait RemoteRef:
     Clone + fmt::Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
 {
