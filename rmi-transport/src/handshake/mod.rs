@@ -181,11 +181,9 @@ impl HandshakeError {
             | HandshakeError::TimedOut { .. }
             | HandshakeError::Io(_) => return Vec::new(),
         };
-        let text = match self {
-            // The reason says it all.
-            HandshakeError::Declined { .. } => String::new(),
-            other => other.to_string(),
-        };
+        // Where we only declined, the reason says it all.
+        let declined = matches!(self, HandshakeError::Declined { .. });
+        let text = if declined { String::new() } else { self.to_string() };
         Message::Refuse { reason, from: own, text }.encode()
     }
 }
