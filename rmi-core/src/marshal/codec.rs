@@ -53,18 +53,12 @@ pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError
 
 /// What a user's own `Serialize` had to say, or bincode.
 pub(crate) fn encode_text(error: EncodeError) -> String {
-    match error {
-        EncodeError::OtherString(text) => text,
-        error => error.to_string(),
-    }
+    if let EncodeError::OtherString(text) = error { text } else { error.to_string() }
 }
 
 /// What a user's own `Deserialize` had to say, or bincode.
 pub(crate) fn decode_text(error: DecodeError) -> String {
-    match error {
-        DecodeError::OtherString(text) => text,
-        error => error.to_string(),
-    }
+    if let DecodeError::OtherString(text) = error { text } else { error.to_string() }
 }
 
 fn limited<const CLAIM_MAX: usize>() -> Configuration<
