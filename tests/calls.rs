@@ -254,6 +254,40 @@ fn a_lost_connection_fails_the_calls_in_progress_and_frees_what_the_peer_held() 
     });
 }
 
+/// A handler that passes on what becomes of a call of its own.
+#[remote]
+trait Branch {
+    async fn balance_at_the_bank(&self) -> Result<i64>;
+}
+
+struct Corner(AccountRef);
+
+impl Branch for Corner {
+    async fn balance_at_the_bank(&self) -> Result<i64> {
+        self.0.balance().await
+    }
+}
+
+#[tokio::test]
+async fn a_handler_whose_own_call_did_not_run_has_run_itself() {
+    let (bank, branch) = (Bank::open().await, listening().await);
+    let there: AccountRef = lookup(&branch, &bank.home, "savings").await;
+    branch.bind("corner", &branch.export::<BranchRef, _, _>(Corner(there.clone()))).unwrap();
+    let corner: BranchRef = lookup(&bank.away, &branch, "corner").await;
+    assert_eq!(corner.balance_at_the_bank().await.unwrap(), 0);
+    bank.home.shutdown().await;
+    until("the goodbye", || branch.stats().sessions == 1).await;
+    let gone = there.balance().await.unwrap_err();
+    assert_eq!((gone.executed(), gone.is_retryable()), (Executed::No, true), "{gone}");
+    let error = corner.balance_at_the_bank().await.unwrap_err();
+    assert!(error.is_disconnect(), "{error}");
+    assert_eq!((error.executed(), error.is_retryable()), (Executed::Yes, false), "{error}");
+    branch.unbind("corner");
+    drop((there, corner, bank.there));
+    bank.drops.reach(1).await;
+    until_empty(&[&bank.home, &bank.away, &branch]).await;
+}
+
 /// A handler that ends the runtime which is to run it.
 #[remote]
 trait Fuse {

@@ -5,13 +5,10 @@ mod support;
 
 use std::time::Duration;
 
-use bytes::BytesMut;
-use rmi::{Limits, Node, Result, remote};
-use rmi_transport::{
-    Body, Call, Endpoint, Frame, FrameBuffer, FrameLimits, Goodbye, Hello, Outcome, PeerLimits,
-    Reference, Target, Verdict, Wire, decode, shake_as_dialler, transport_for,
-};
-use support::{PATIENCE, dialling, lookup, until, until_empty};
+use rmi::{Limits, Node, RemoteRef, Result, enter, remote};
+use rmi_transport::{Body, Call, Frame, Goodbye, Outcome, Reference, Target};
+use support::attacker::{self, Attacker, ENTER, EXIT, PING, failure, frame, outcome};
+use support::{Drops, PATIENCE, Token, dialling, listening, lookup, until, until_empty};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -60,76 +57,7 @@ impl Victim {
     }
 }
 
-/// A peer that shakes hands as it should, and then writes what it likes.
-struct Attacker {
-    wire: Box<dyn Wire>,
-    received: BytesMut,
-}
-
-impl Attacker {
-    async fn connect(victim: &Victim) -> Self {
-        static INCARNATION: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let endpoint: Endpoint = victim.node.endpoint().unwrap().clone();
-        let wire = transport_for(&endpoint).dial(&endpoint).await.unwrap();
-        let hello = Hello {
-            incarnation: INCARNATION.fetch_add(1, std::sync::atomic::Ordering::SeqCst),
-            thread_origin: 1,
-            codec: 1,
-            codec_fingerprint: 0x0200_0100,
-            limits: PeerLimits { frame_bytes_max: 1 << 20 },
-            features: 0,
-            name: "attacker".to_owned(),
-            endpoints: Vec::new(),
-        };
-        let go = |_: &Hello| Verdict::Proceed;
-        let (_, received) = shake_as_dialler(&*wire, hello, go, PATIENCE).await.unwrap();
-        Self { wire, received }
-    }
-
-    fn write(&self, bytes: &[u8]) {
-        assert_eq!(self.wire.try_write(bytes).unwrap(), bytes.len());
-    }
-
-    fn send(&self, frame: &Frame) {
-        let mut frames = FrameBuffer::with_bytes_max(1 << 20);
-        frame.encode(&mut frames).unwrap();
-        self.write(frames.as_slice());
-    }
-
-    /// The next frame, or nothing once the stream has ended.
-    async fn next(&mut self) -> Option<Frame> {
-        loop {
-            if let Some(frame) = decode(&mut self.received, &FrameLimits::default()).unwrap() {
-                return Some(frame);
-            }
-            let read = std::future::poll_fn(|cx| self.wire.poll_read(cx, &mut self.received));
-            match tokio::time::timeout(PATIENCE, read).await.expect("the node says something") {
-                Ok(0) | Err(_) => return None,
-                Ok(_) => {}
-            }
-        }
-    }
-
-    /// The node says that we broke the protocol, and ends this session.
-    async fn ends_sent_away(mut self, because: &str) {
-        loop {
-            let frame = self.next().await.unwrap_or_else(|| panic!("no goodbye: {because}"));
-            if let Body::Goodbye { reason, text } = frame.body {
-                assert_eq!(reason, Goodbye::ProtocolViolation, "{text}");
-                assert!(text.contains(because), "{text:?} does not tell of {because:?}");
-                break;
-            }
-        }
-        assert!(self.next().await.is_none(), "the connection goes on");
-    }
-}
-
-fn frame(body: Body) -> Frame {
-    let (references, releases) = (Default::default(), Vec::new());
-    let payload = bytes::Bytes::new();
-    Frame { ack: 0, wants_ack: false, body, references, releases, payload }
-}
-
+/// A call of what no object has.
 fn call(target: Target) -> Frame {
     frame(Body::Call(Call { call: 1, target, method: 99, fingerprint: 0, thread: None }))
 }
@@ -177,9 +105,9 @@ async fn malformed_frames_end_that_session_alone() {
         ("frame", &[2, 1, 0]),
     ];
     for (because, bytes) in table {
-        let attacker = Attacker::connect(&victim).await;
+        let attacker = Attacker::connect(&victim.node).await;
         attacker.write(bytes);
-        attacker.ends_sent_away(because).await;
+        attacker.ends_sent_away(Goodbye::ProtocolViolation, because).await;
     }
     victim.stays_well().await;
 }
@@ -210,9 +138,9 @@ async fn naming_what_one_was_never_given_ends_that_session_alone() {
         ("call 7", frame(answer)),
         ("acknowledged 5", acknowledges),
     ] {
-        let attacker = Attacker::connect(&victim).await;
-        attacker.send(&frame);
-        attacker.ends_sent_away(because).await;
+        let attacker = Attacker::connect(&victim.node).await;
+        attacker.send(&frame).await;
+        attacker.ends_sent_away(Goodbye::ProtocolViolation, because).await;
     }
     victim.stays_well().await;
 }
@@ -220,19 +148,16 @@ async fn naming_what_one_was_never_given_ends_that_session_alone() {
 #[tokio::test]
 async fn a_guessed_key_is_denied_and_a_wrong_payload_fails_its_call() {
     let victim = Victim::new().await;
-    let mut attacker = Attacker::connect(&victim).await;
-    attacker.send(&call(Target::Object { index: 1, key: [7; 16] }));
+    let mut attacker = Attacker::connect(&victim.node).await;
+    attacker.send(&call(Target::Object { index: 1, key: [7; 16] })).await;
     let frame = attacker.next().await.unwrap();
-    assert_eq!(frame.body, Body::Answer { call: 1, outcome: Outcome::Failed });
-    let failure = rmi_transport::Failure::decode(&frame.payload).unwrap();
+    let failure = failure(&frame);
     assert!(!failure.message.contains("07070707"), "the key is told: {failure:?}");
 
     // A lookup whose name claims to be 2^32 bytes long.
-    let mut lookup = call(Target::Export(0));
-    let Body::Call(head) = &mut lookup.body else { unreachable!("it is a call") };
-    head.method = 1;
-    lookup.payload = bytes::Bytes::from_static(&[253, 0, 0, 0, 0, 1, 0, 0, 0]);
-    attacker.send(&lookup);
+    let payload = bytes::Bytes::from_static(&[253, 0, 0, 0, 0, 1, 0, 0, 0]);
+    let lookup = Frame { payload, ..attacker::lookup("") };
+    attacker.send(&lookup).await;
     let frame = attacker.next().await.unwrap();
     assert_eq!(frame.body, Body::Answer { call: 1, outcome: Outcome::Failed });
     drop(attacker);
@@ -242,9 +167,174 @@ async fn a_guessed_key_is_denied_and_a_wrong_payload_fails_its_call() {
 #[tokio::test]
 async fn a_truncated_frame_is_the_end_of_a_connection_and_of_nothing_else() {
     let victim = Victim::new().await;
-    let attacker = Attacker::connect(&victim).await;
+    let attacker = Attacker::connect(&victim.node).await;
     attacker.write(&[20, 1, 0, 0, 1]);
     attacker.wire.shut_down();
     drop(attacker);
     victim.stays_well().await;
+}
+
+#[tokio::test]
+async fn entering_without_an_answer_and_leaving_with_one_end_that_session_alone() {
+    let victim = Victim::new().await;
+    for (number, method) in [(0, ENTER), (7, EXIT)] {
+        let mut attacker = Attacker::connect(&victim.node).await;
+        let (_, index) = attacker.lookup("echo").await;
+        attacker.send(&attacker::call(1, index, ENTER)).await;
+        assert_eq!(outcome(&attacker.answer(1).await), Outcome::Ok);
+        attacker.send(&attacker::call(number, index, method)).await;
+        let because = "an answer to leaving a monitor";
+        attacker.ends_sent_away(Goodbye::ProtocolViolation, because).await;
+        // What it held is free again.
+        drop(enter(&victim.echo).await.unwrap());
+    }
+    victim.stays_well().await;
+}
+
+/// A node that carries calls of an attacker to the object of another.
+struct Between {
+    victim: Victim,
+    relay: Node,
+    far: EchoRef,
+}
+
+impl Between {
+    async fn new() -> Self {
+        let (victim, relay) = (Victim::new().await, listening().await);
+        let far: EchoRef = lookup(&relay, &victim.node, "echo").await;
+        relay.bind("echo", &far).unwrap();
+        Self { victim, relay, far }
+    }
+
+    async fn stays_well(self) {
+        assert_eq!(self.far.echo("and here?".to_owned()).await.unwrap(), "and here?");
+        drop(enter(&self.far).await.unwrap());
+        drop(self.far);
+        self.relay.unbind("echo");
+        until_empty(&[&self.relay]).await;
+        self.relay.shutdown().await;
+        self.victim.stays_well().await;
+    }
+}
+
+#[tokio::test]
+async fn leaving_by_a_relay_what_one_never_entered_does_not_hurt_the_relay() {
+    let between = Between::new().await;
+    let mut attacker = Attacker::connect(&between.relay).await;
+    let (_, index) = attacker.lookup("echo").await;
+    let before = between.relay.stats().calls_received;
+    attacker.send(&attacker::call(0, index, EXIT)).await;
+    until("the relay was called", || between.relay.stats().calls_received > before).await;
+    attacker.leaves().await;
+    between.stays_well().await;
+}
+
+#[tokio::test]
+async fn leaving_with_an_answer_by_a_relay_leaves_nothing_behind() {
+    let between = Between::new().await;
+    let mut attacker = Attacker::connect(&between.relay).await;
+    let (_, index) = attacker.lookup("echo").await;
+    for _ in 0..3 {
+        attacker.send(&attacker::call(1, index, ENTER)).await;
+        assert_eq!(outcome(&attacker.answer(1).await), Outcome::Ok);
+    }
+    attacker.send(&attacker::call(7, index, EXIT)).await;
+    let because = "an answer to leaving a monitor";
+    attacker.ends_sent_away(Goodbye::ProtocolViolation, because).await;
+    between.stays_well().await;
+}
+
+/// Lets its own name go when it is called, and panics when it is dropped.
+struct Bomb(Node, Token);
+
+impl Echo for Bomb {
+    async fn echo(&self, text: String) -> Result<String> {
+        let _ = &self.1;
+        self.0.unbind("bomb");
+        Ok(text)
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped")
+    }
+}
+
+/// Called by its key by one who holds no share of it, the object is let go by its own handler.
+#[tokio::test]
+async fn a_panic_in_the_drop_of_an_object_ends_no_session() {
+    let victim = Victim::new().await;
+    let drops = Drops::default();
+    let bomb: EchoRef = victim.node.export(Bomb(victim.node.clone(), drops.token()));
+    victim.node.bind("bomb", &bomb).unwrap();
+    let mut attacker = Attacker::connect(&victim.node).await;
+    let (described, index) = attacker.lookup("bomb").await;
+    // How a call of it looks, an honest node shows to one that passes for its home.
+    let dupe = dialling().await;
+    let (mut home, far) = Attacker::looked_up_by::<EchoRef>(&dupe, &described).await;
+    let calling = tokio::spawn(async move { far.echo(String::new()).await });
+    let (head, payload) = loop {
+        let frame = home.next().await.unwrap();
+        if let Body::Call(head) = frame.body {
+            break (head, frame.payload);
+        }
+    };
+    drop(bomb);
+    let Some(Reference::Described(description)) = described.references.first() else {
+        panic!("it is described")
+    };
+    let target = Target::Object { index: description.object, key: description.key };
+    let mut release = frame(Body::Control);
+    release.releases.push((index, 1));
+    attacker.send(&release).await;
+    let body = Body::Call(Call { call: 2, target, thread: None, ..head });
+    attacker.send(&Frame { payload, ..frame(body) }).await;
+    assert_eq!(outcome(&attacker.answer(2).await), Outcome::Ok);
+    drops.reach(1).await;
+    // The session goes on.
+    let (_, index) = attacker.lookup("echo").await;
+    attacker.send(&attacker::call(3, index, PING)).await;
+    assert_eq!(outcome(&attacker.answer(3).await), Outcome::Ok);
+    attacker.leaves().await;
+    home.leaves().await;
+    assert!(calling.await.unwrap().unwrap_err().is_disconnect());
+    until_empty(&[&dupe]).await;
+    victim.stays_well().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_again_keeps_its_new_shares_while_its_old_ones_are_taken_away() {
+    let home = listening().await;
+    // Taking a peer's shares away takes a while.
+    let many: Vec<EchoRef> = (0..20_000).map(|_| home.export(Parrot)).collect();
+    let echo: EchoRef = home.export(Parrot);
+    home.bind("echo", &echo).unwrap();
+    for round in 0..10 {
+        let mut attacker = Attacker::connect(&home).await;
+        attacker.lookup("echo").await;
+        let text = String::new();
+        attacker.send(&frame(Body::Goodbye { reason: Goodbye::Unused, text })).await;
+        let mut again = loop {
+            match Attacker::connect_as(&home, attacker.incarnation).await {
+                Some(again) => break again,
+                None => tokio::task::yield_now().await,
+            }
+        };
+        let (_, index) = again.lookup("echo").await;
+        for number in 1..=100 {
+            again.send(&attacker::call(number, index, PING)).await;
+            let answer = again.answer(number).await;
+            assert_eq!(outcome(&answer), Outcome::Ok, "round {round}: the share is gone");
+        }
+        let exports = home.gc().snapshot().exports;
+        let shared = exports.iter().find(|export| export.id == echo.id()).unwrap();
+        let children: Vec<_> = shared.children.values().collect();
+        assert_eq!(children, [&1], "round {round}");
+        again.leaves().await;
+        until("it has left", || home.stats().sessions == 0).await;
+    }
+    drop((many, echo));
+    home.unbind("echo");
+    until_empty(&[&home]).await;
 }

@@ -5,7 +5,9 @@ mod support;
 use std::sync::{Arc, Mutex, mpsc};
 
 use rmi::{ErrorKind, Executed, Limits, Node, Result, remote};
-use support::{Drops, dialling, lookup, until, until_empty};
+use rmi_transport::{Body, Description, Goodbye, Outcome, Reference};
+use support::attacker::{self, Attacker, failure, frame, outcome};
+use support::{Drops, PATIENCE, dialling, lookup, until, until_empty};
 use tokio::sync::Notify;
 
 #[remote]
@@ -133,6 +135,93 @@ async fn a_session_beyond_the_limit_is_refused_until_another_has_ended() {
     drop(second.lookup::<SinkRef>(&uri).await.unwrap());
     basin.home.unbind("sink");
     until_empty(&[&basin.home, &first, &second]).await;
+}
+
+/// A node on a transport that holds 256 KiB by itself, and little more for who does not read.
+async fn brimming() -> Node {
+    let limits = Limits { bytes_buffered_max: 64 << 10, ..Limits::default() };
+    let node = Node::builder().listen("inproc://auto").limits(limits).start().await.unwrap();
+    node.bind("itself", &node.export::<CupRef, _, _>(Saucer)).unwrap();
+    node
+}
+
+#[remote]
+trait Cup {
+    async fn drink(&self) -> Result<()>;
+}
+
+struct Saucer;
+
+impl Cup for Saucer {
+    async fn drink(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn calls_of_a_peer_that_does_not_read_its_answers_are_turned_down_until_it_does() {
+    let node = brimming().await;
+    let mut attacker = Attacker::connect(&node).await;
+    // A name that nobody bound: the answer repeats it.
+    let unknown = attacker::lookup(&"x".repeat(250));
+    let calls = 4_000;
+    for _ in 0..calls {
+        attacker.send(&unknown).await;
+    }
+    until("all have arrived", || node.stats().calls_received == calls).await;
+    let mut turned_down = 0;
+    for _ in 0..calls {
+        let failure = failure(&attacker.answer(1).await);
+        turned_down += u64::from(failure.message.contains("bytes_buffered_max is 65536"));
+    }
+    assert!((1..calls).contains(&turned_down), "{turned_down} were turned down");
+    let (answer, _) = attacker.lookup("itself").await;
+    assert_eq!(outcome(&answer), Outcome::Ok);
+    attacker.leaves().await;
+    node.unbind("itself");
+    until_empty(&[&node]).await;
+}
+
+#[tokio::test]
+async fn a_peer_that_calls_on_and_never_reads_is_sent_away() {
+    let node = brimming().await;
+    let attacker = Attacker::connect(&node).await;
+    until("the session has begun", || node.stats().sessions == 1).await;
+    let unknown = attacker::lookup(&"x".repeat(250));
+    let flood = async {
+        while node.stats().sessions == 1 {
+            attacker.send(&unknown).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, flood).await.expect("it is not sent away");
+    let sent = node.stats().bytes_sent;
+    assert!(sent < 2 << 20, "{sent} bytes were kept for it");
+    node.unbind("itself");
+    until_empty(&[&node]).await;
+}
+
+#[tokio::test]
+async fn a_peer_that_describes_more_references_than_may_be_remembered_is_sent_away() {
+    let basin = basin(Limits { references_max: 1_000, ..Limits::default() }).await;
+    let attacker = Attacker::connect(&basin.home).await;
+    for first in [1, 501, 1_001] {
+        let mut many = frame(Body::Control);
+        many.references.extend((first..first + 500).map(|index| {
+            Reference::Described(Box::new(Description {
+                index,
+                home: None,
+                object: index,
+                key: [0; 16],
+                interfaces: Default::default(),
+                endpoints: Vec::new(),
+                depth: 0,
+            }))
+        }));
+        attacker.send(&many).await;
+    }
+    attacker.ends_sent_away(Goodbye::LimitReached, "references_max is 1000").await;
+    basin.home.unbind("sink");
+    until_empty(&[&basin.home]).await;
 }
 
 #[tokio::test]

@@ -2,8 +2,10 @@
 
 mod support;
 
-use rmi::{ErrorKind, Node, Result, remote};
-use support::{Drops, Token, dialling, listening, lookup, until_empty};
+use std::time::Duration;
+
+use rmi::{ErrorKind, Limits, Node, Result, remote};
+use support::{Drops, PATIENCE, Token, dialling, listening, lookup, until_empty};
 
 #[remote]
 trait Door {
@@ -135,6 +137,44 @@ async fn nobody_at_an_address_is_unreachable_and_may_be_tried_again() {
     }
     let error = away.lookup::<DoorRef>("no address at all").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unreachable, "{error}");
+}
+
+#[tokio::test]
+async fn who_waits_for_the_same_silent_address_shares_one_attempt() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    silent.set_nonblocking(true).unwrap();
+    let limits = Limits { handshake_time_max: Duration::from_millis(200), ..Limits::default() };
+    let node = Node::builder().limits(limits).start().await.unwrap();
+    let uri = format!("tcp://{}/door", silent.local_addr().unwrap());
+    let lookups = (0..10).map(|_| {
+        let (node, uri) = (node.clone(), uri.clone());
+        tokio::spawn(async move { node.lookup::<DoorRef>(uri).await.unwrap_err() })
+    });
+    for lookup in lookups.collect::<Vec<_>>() {
+        let error = lookup.await.unwrap();
+        assert!(error.is_retryable(), "{error}");
+    }
+    // All have asked before the first attempt could fail.
+    let attempts = std::iter::from_fn(|| silent.accept().ok()).count();
+    assert_eq!(attempts, 1);
+    until_empty(&[&node]).await;
+}
+
+#[test]
+fn a_lookup_by_a_node_whose_runtime_has_ended_ends_too() {
+    let (ended, goes_on) = (support::runtime(), support::runtime());
+    let away = ended.block_on(dialling());
+    ended.shutdown_background();
+    goes_on.block_on(async {
+        let home = listening().await;
+        let drops = Drops::default();
+        bind(&home, 1, &drops);
+        let uri = format!("{}/door", home.endpoint().unwrap());
+        let lookup = tokio::time::timeout(PATIENCE, away.lookup::<DoorRef>(uri));
+        let error = lookup.await.expect("it ends").unwrap_err();
+        assert!(error.is_disconnect() || error.kind() == ErrorKind::ShutDown, "{error}");
+        part(&drops, &[&home]).await;
+    });
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rmi::{Node, Result, ThreadId, enter, remote, synchronized};
+use rmi_transport::{Body, Outcome};
+use support::attacker::{Attacker, ENTER, EXIT, frame};
 use support::{dialling, listening, lookup, until, until_empty};
 use tokio::sync::{Notify, mpsc};
 
@@ -275,6 +277,60 @@ fn a_monitor_held_through_a_relay_is_free_again_when_its_holder_dies() {
         home.shutdown().await;
         middle.shutdown().await;
     });
+}
+
+#[tokio::test]
+async fn a_guard_that_entered_by_a_relay_leaves_by_it_when_there_is_a_shorter_way_meanwhile() {
+    // Nobody can dial the home, so the last goes through the middle.
+    let (home, middle, last) = (dialling().await, listening().await, listening().await);
+    let (near, _) = player(&home);
+    let ((own, at_middle), (_, at_last)) = (player(&middle), player(&last));
+    lookup::<PlayerRef>(&home, &middle, "player").await.keep(near.clone()).await.unwrap();
+    let passed_on = at_middle.own.get().expect("it was kept").clone();
+    lookup::<PlayerRef>(&middle, &last, "player").await.keep(passed_on).await.unwrap();
+    let far = at_last.own.get().expect("it was kept").clone();
+    let guard = enter(&far).await.unwrap();
+    assert!(middle.stats().calls_relayed >= 1);
+    let direct: PlayerRef = lookup(&home, &last, "player").await;
+    assert_eq!(direct.rally(near.clone(), 0).await.unwrap(), 0);
+    let parent = || last.gc().snapshot().bridges.iter().find_map(|bridge| bridge.parent);
+    until("the home is the parent", || parent().is_some_and(|at| at.peer == home.id())).await;
+    drop(guard);
+    // Free again: another thread gets in.
+    tokio::spawn(async move { drop(enter(&near).await.unwrap()) }).await.unwrap();
+    let sessions = [&home, &middle, &last].map(|node| node.stats().sessions);
+    assert_eq!(sessions, [2, 2, 2], "a session was ended for it");
+    drop((own, far, direct, at_middle, at_last));
+    for node in [&home, &middle, &last] {
+        node.unbind("player");
+    }
+    until_empty(&[&home, &middle, &last]).await;
+}
+
+#[tokio::test]
+async fn an_enter_that_is_given_up_with_the_last_reference_leaves_before_it_releases() {
+    let game = Match::begin().await;
+    let mut spy = Attacker::connect(&game.there).await;
+    let (described, _) = spy.lookup("player").await;
+    let (mut home, far) = Attacker::looked_up_by::<PlayerRef>(&game.here, &described).await;
+    let entering = tokio::spawn(async move { drop(enter(&far).await) });
+    let asked = home.called().await;
+    assert_eq!(asked.method, ENTER);
+    entering.abort();
+    assert!(entering.await.is_err());
+    // It is inside before the home hears that nobody wants to be.
+    let answer = Body::Answer { call: asked.call, outcome: Outcome::Ok };
+    home.send(&frame(answer)).await;
+    loop {
+        let frame = home.next().await.expect("it goes on");
+        assert!(frame.releases.is_empty(), "released before it has left, or with that");
+        if matches!(frame.body, Body::Call(call) if call.method == EXIT) {
+            break;
+        }
+    }
+    home.leaves().await;
+    spy.leaves().await;
+    game.end().await;
 }
 
 #[tokio::test]

@@ -2,6 +2,8 @@
 //! conditions instead of for time.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
+pub mod attacker;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
