@@ -82,9 +82,7 @@ impl Way {
         thread: Option<ThreadId>,
         message: Message,
     ) -> Result<(), Error> {
-        node.stats.calls_sent.add(1);
-        let body = self.body(0, method.id, method.fingerprint, thread);
-        self.session.send(node, body, message)?;
+        self.enqueue(node, method, thread, message)?;
         self.session.flush();
         Ok(())
     }
@@ -98,11 +96,21 @@ impl Way {
         thread: Option<ThreadId>,
         message: Message,
     ) -> Result<(), Error> {
-        node.stats.calls_sent.add(1);
-        let body = self.body(0, method.id, method.fingerprint, thread);
-        self.session.send(node, body, message)?;
+        self.enqueue(node, method, thread, message)?;
         self.session.flush_soon();
         Ok(())
+    }
+
+    fn enqueue(
+        &self,
+        node: &NodeInner,
+        method: &Method,
+        thread: Option<ThreadId>,
+        message: Message,
+    ) -> Result<(), Error> {
+        node.stats.calls_sent.add(1);
+        let body = self.body(0, method.id, method.fingerprint, thread);
+        self.session.send(node, body, message)
     }
 
     /// The head of a request on this way; call 0 is not answered.
