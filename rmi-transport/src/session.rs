@@ -82,21 +82,6 @@ impl Session {
         }
     }
 
-    /// A frame has come and was accounted for, in one step.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`acknowledged`](Self::acknowledged).
-    pub fn frame_received(
-        &mut self,
-        ack: u64,
-        wants_ack: bool,
-    ) -> Result<Option<u64>, SessionError> {
-        let news = self.acknowledged(ack)?;
-        self.taken(wants_ack);
-        Ok(news)
-    }
-
     /// Whether the peer wants an acknowledgement that no frame has carried yet.
     pub fn ack_owed(&self) -> bool {
         self.ack_wanted > self.ack_sent
@@ -112,18 +97,29 @@ impl Session {
 mod tests {
     use super::*;
 
+    /// A frame has come and was accounted for.
+    fn receive(
+        session: &mut Session,
+        ack: u64,
+        wants_ack: bool,
+    ) -> Result<Option<u64>, SessionError> {
+        let news = session.acknowledged(ack)?;
+        session.taken(wants_ack);
+        Ok(news)
+    }
+
     #[test]
     fn every_frame_acknowledges_what_came_since_the_last_one() {
         let mut session = Session::new();
         assert_eq!(session.next_frame(), (1, 0));
         for _ in 0..3 {
-            assert_eq!(session.frame_received(0, false), Ok(None));
+            assert_eq!(receive(&mut session, 0, false), Ok(None));
         }
         assert_eq!(session.next_frame(), (2, 3), "W12");
         assert_eq!(session.next_frame(), (3, 0), "W12");
-        assert_eq!(session.frame_received(2, false), Ok(Some(2)));
+        assert_eq!(receive(&mut session, 2, false), Ok(Some(2)));
         assert_eq!(session.unacknowledged(), 1);
-        assert_eq!(session.frame_received(1, false), Ok(Some(3)));
+        assert_eq!(receive(&mut session, 1, false), Ok(Some(3)));
         assert_eq!(session.unacknowledged(), 0);
     }
 
@@ -133,20 +129,20 @@ mod tests {
         session.next_frame();
         for (ack, unacknowledged) in [(2, 1), (u64::MAX, 1)] {
             let want = SessionError::AcknowledgedUnsent { acknowledged: ack, unacknowledged };
-            assert_eq!(session.clone().frame_received(ack, false), Err(want), "W13");
+            assert_eq!(receive(&mut session.clone(), ack, false), Err(want), "W13");
         }
-        assert_eq!(session.frame_received(1, false), Ok(Some(1)));
+        assert_eq!(receive(&mut session, 1, false), Ok(Some(1)));
         let want = SessionError::AcknowledgedUnsent { acknowledged: 1, unacknowledged: 0 };
-        assert_eq!(session.frame_received(1, false), Err(want), "W13");
+        assert_eq!(receive(&mut session, 1, false), Err(want), "W13");
     }
 
     #[test]
     fn an_acknowledgement_is_owed_until_a_frame_carries_it() {
         let mut session = Session::new();
-        session.frame_received(0, false).unwrap();
+        receive(&mut session, 0, false).unwrap();
         assert!(!session.ack_owed());
-        session.frame_received(0, true).unwrap();
-        session.frame_received(0, false).unwrap();
+        receive(&mut session, 0, true).unwrap();
+        receive(&mut session, 0, false).unwrap();
         assert!(session.ack_owed(), "W14");
         assert_eq!(session.next_frame(), (1, 3));
         assert!(!session.ack_owed(), "W14");
@@ -156,7 +152,7 @@ mod tests {
     fn a_frame_that_never_left_leaves_no_trace() {
         let mut session = Session::new();
         session.next_frame();
-        session.frame_received(1, true).unwrap();
+        receive(&mut session, 1, true).unwrap();
         let before = session.clone();
         let (number, ack) = session.next_frame();
         assert_eq!((number, ack), (2, 1));

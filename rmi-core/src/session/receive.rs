@@ -139,6 +139,9 @@ impl Session {
         rows: SmallVec<[Reference; 1]>,
     ) -> Result<Received, Violation> {
         let mut received = Received::default();
+        if rows.is_empty() {
+            return Ok(received);
+        }
         node.stats.references_received.add(rows.len() as u64);
         for row in rows {
             match self.take_reference(node, row)? {

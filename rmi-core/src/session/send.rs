@@ -101,7 +101,9 @@ impl Session {
         };
         let releases_max = releases_max.min(RELEASES_PER_FRAME_MAX);
         self.ledger.lock().take_releases(frame, releases_max, put);
-        node.stats.releases_sent.add(releases);
+        if releases > 0 {
+            node.stats.releases_sent.add(releases);
+        }
         releases > 0
     }
 
