@@ -13,14 +13,19 @@ use rmi::{Node, RemoteRef};
 /// No test waits longer than this for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until `condition` holds; the message says what was waited for.
-pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+/// Looks again and again whether `condition` holds; false if it never comes to.
+async fn comes(mut condition: impl FnMut() -> bool) -> bool {
     let waiting = async {
         while !condition() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("never came: {what}"));
+    tokio::time::timeout(PATIENCE, waiting).await.is_ok()
+}
+
+/// Waits until `condition` holds; the message says what was waited for.
+pub async fn until(what: &str, condition: impl FnMut() -> bool) {
+    assert!(comes(condition).await, "never came: {what}");
 }
 
 /// Waits until no node shares anything any more, waits for an answer or runs a handler; shows what
@@ -30,12 +35,7 @@ pub async fn until_empty(nodes: &[&Node]) {
         let stats = node.stats();
         node.gc().snapshot().is_empty() && (stats.calls_waiting, stats.handlers_running) == (0, 0)
     };
-    let waiting = async {
-        while !nodes.iter().all(is_empty) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    if tokio::time::timeout(PATIENCE, waiting).await.is_err() {
+    if !comes(|| nodes.iter().all(is_empty)).await {
         let left = nodes.iter().map(|node| format!("{}\n{:?}", node.gc().snapshot(), node.stats()));
         panic!("still there:\n{}", left.collect::<Vec<_>>().join("\n"));
     }
