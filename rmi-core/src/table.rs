@@ -192,7 +192,8 @@ impl Table {
         match self.entries.entry(id) {
             Place::Occupied(mut place) => {
                 let cell = place.get_mut();
-                if let Some(release) = cell.gc.reference_received(id, from, index)? {
+                // Nobody here worries or waits for an adoption yet: there is nothing to tell.
+                if let Some(release) = cell.gc.reference_received(id, from, index)?.release {
                     match &mut cell.subject {
                         Subject::Elsewhere { relayed_calls: 1.., former } if release.to != from => {
                             *former = Some(release);

@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::counts::Counts;
+use crate::estate::Estate;
 use crate::home::release;
-use crate::{CannotForward, ExportIndex, Fate, NodeId, ObjectId, PeerMisbehaved, Release, Sent};
+use crate::{
+    CannotForward, ExportIndex, Fate, NodeId, ObjectId, Orders, PeerMisbehaved, Release, Sent,
+};
 
 /// As many references a bridge keeps from its parent; of more, all but one are given back.
 ///
@@ -23,10 +26,12 @@ pub const RECEIVED_MAX: u32 = 1 << 16;
 ///                 └───────────▶ gone ◀─────────────────────┘
 ///                    (its parent is owed a release)
 /// ```
+///
+/// An estate keeps it like a child. [`Standing`] is a second machine beside this one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Bridge {
-    /// Whom the references here are counted at. `None` after the session with it was given up, until the home itself
-    /// sends a reference again.
+    /// Whom the references here are counted at. `None` after the session with it was given up, until the home adopts the
+    /// bridge or sends a reference itself.
     pub(crate) parent: Option<Parent>,
     /// Our number for this entry, from the first time it is passed on to a child.
     pub(crate) export: Option<ExportIndex>,
@@ -34,10 +39,15 @@ pub struct Bridge {
     pub(crate) children: Counts,
     /// Frames to each peer that carry an uncounted reference and are not yet acknowledged.
     pub(crate) pins: Counts,
+    /// Peers that were given up while they were counted, or while a frame to them was not acknowledged.
+    pub(crate) estate: Estate,
     pub(crate) local: u32,
-    /// Hops to the home when the reference was first received; 1 if the home sent it.
+    /// Hops to the home when the reference was first received, and 1 once the home is the parent. Paths only get shorter
+    /// afterwards, so that it is never too small.
     pub(crate) depth: u8,
     pub(crate) standing: Standing,
+    /// Whether the parent said `Reroot` and neither took it back nor was replaced since.
+    pub(crate) rerooted: bool,
     /// Whether the proxy role was taken on (rule 11).
     pub(crate) relay: bool,
 }
@@ -58,9 +68,14 @@ pub struct Parent {
 pub enum Standing {
     /// It has a parent, which counts it.
     Confirmed,
-    /// The session with its parent was given up. The object may live on, or not.
+    /// The home was asked to count it instead of the parent, and has not answered.
+    Adopting {
+        /// Whether the path through the parent is good as well, so that references may be passed on meanwhile.
+        voluntary: bool,
+    },
+    /// Its path is in doubt, and there is no session with its home to be adopted by. The object may live on, or not.
     Suspect,
-    /// The session with its home was given up: its users get an error.
+    /// The object is lost to this node: its users get an error.
     Broken,
 }
 
@@ -74,9 +89,11 @@ impl Bridge {
             export: None,
             children: Counts::None,
             pins: Counts::None,
+            estate: Estate::default(),
             local: 1,
             depth: if from == id.home { 1 } else { depth.max(2) },
             standing: Standing::Confirmed,
+            rerooted: false,
             relay: false,
         }
     }
@@ -86,17 +103,25 @@ impl Bridge {
         self.parent
     }
 
+    /// Hops to the home, as last heard.
+    pub fn depth(&self) -> u8 {
+        self.depth
+    }
+
     /// Whether it can count on its path to the home.
     pub fn standing(&self) -> Standing {
         self.standing
     }
 
     pub(crate) fn is_kept(&self) -> bool {
-        self.local > 0 || !self.children.is_empty() || !self.pins.is_empty()
+        self.local > 0
+            || !self.children.is_empty()
+            || !self.pins.is_empty()
+            || !self.estate.is_empty()
     }
 
     pub(crate) fn is_zombie(&self) -> bool {
-        self.local == 0 && !self.children.is_empty()
+        self.local == 0 && !(self.children.is_empty() && self.estate.is_empty())
     }
 
     /// Rule 4.
@@ -113,22 +138,19 @@ impl Bridge {
         id: ObjectId,
         from: NodeId,
         index: ExportIndex,
-    ) -> Result<Option<Release>, PeerMisbehaved> {
+    ) -> Result<Orders, PeerMisbehaved> {
+        if from == id.home {
+            // The best parent there is, whatever the standing was: as good as an adoption.
+            return self.adopted(id, index);
+        }
         match &mut self.parent {
-            Some(parent) if parent.peer == from => parent.received_again(id, index),
-            Some(_) | None if from == id.home => Ok(self.taken_in_by_home(from, index)),
+            Some(parent) if parent.peer == from => {
+                Ok(Orders::owe(parent.received_again(id, index)?))
+            }
             // A second parent would let two bridges wait for each other for ever. An orphan keeps to that as well: the
             // sender may be a child of its own.
-            Some(_) | None => Ok(Some(Release { to: from, index, count: 1 })),
+            Some(_) | None => Ok(Orders::owe(Some(Release { to: from, index, count: 1 }))),
         }
-    }
-
-    /// The home itself sent a reference, late: it is the best parent there is, whatever the standing was.
-    fn taken_in_by_home(&mut self, home: NodeId, index: ExportIndex) -> Option<Release> {
-        let old = self.parent.replace(Parent { peer: home, index, received: 1 });
-        self.standing = Standing::Confirmed;
-        self.depth = 1;
-        old.map(owed_in_full)
     }
 
     /// Rules 1 and 2.
@@ -139,8 +161,8 @@ impl Bridge {
         fresh: impl FnOnce() -> ExportIndex,
     ) -> Result<Sent, CannotForward> {
         match self.standing {
-            Standing::Confirmed => {}
-            Standing::Suspect => return Err(CannotForward::Suspect),
+            Standing::Confirmed | Standing::Adopting { voluntary: true } => {}
+            Standing::Adopting { voluntary: false } | Standing::Suspect => return Err(CannotForward::Suspect),
             Standing::Broken => return Err(CannotForward::Broken),
         }
         if let Some(parent) = &self.parent
@@ -162,6 +184,7 @@ impl Bridge {
         Ok(self.fate())
     }
 
+    /// Rule 12, without estates and adoption.
     pub(crate) fn peer_gone(&mut self, id: ObjectId, peer: NodeId) {
         self.children.remove(peer);
         self.pins.remove(peer);
@@ -173,7 +196,7 @@ impl Bridge {
 }
 
 impl Parent {
-    fn received_again(
+    pub(crate) fn received_again(
         &mut self,
         object: ObjectId,
         named: ExportIndex,
@@ -194,7 +217,7 @@ impl Parent {
     }
 }
 
-fn owed_in_full(parent: Parent) -> Release {
+pub(crate) fn owed_in_full(parent: Parent) -> Release {
     Release { to: parent.peer, index: parent.index, count: parent.received }
 }
 

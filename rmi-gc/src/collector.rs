@@ -1,12 +1,12 @@
 //! The entries and ledgers of one node, joined: facts in, effects out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry as Slot;
 
 use crate::{
-    Bridge, CannotForward, Entry, EntrySnapshot, ExportIndex, Fate, Frame, FrameNumber, Home,
-    Ledger, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, Sent, Snapshot, WireReference,
-    WireRelease,
+    Bridge, CannotForward, Entry, EntrySnapshot, ExportIndex, Fate, Forwarding, Frame,
+    FrameNumber, Home, Ledger, Millis, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, Policy,
+    Sent, Snapshot, Timings, Waiting, WireReference, WireRelease,
 };
 
 /// The collector of one node, over one table.
@@ -16,12 +16,43 @@ use crate::{
 /// peers, but not to this one.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Collector {
-    node: NodeId,
-    entries: BTreeMap<ObjectId, Entry>,
+    pub(crate) node: NodeId,
+    pub(crate) entries: BTreeMap<ObjectId, Entry>,
     /// Bridges that were passed on, by the number under which they were.
     passed_on: BTreeMap<ExportIndex, ObjectId>,
-    sessions: BTreeMap<NodeId, Session>,
-    next_index: u64,
+    pub(crate) sessions: BTreeMap<NodeId, Session>,
+    pub(crate) next_index: u64,
+    /// Peers whose session was given up and not opened anew.
+    pub(crate) given_up: BTreeSet<NodeId>,
+    pub(crate) rules: Rules,
+}
+
+/// What a node was set up with.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Rules {
+    /// Who counts.
+    pub policy: Policy,
+    /// As in [`Timings::depth_max`](crate::Timings::depth_max).
+    pub depth_max: u8,
+    /// As in [`Timings::grace`](crate::Timings::grace).
+    pub grace: Millis,
+    /// What is done wrong, in tests of the tests.
+    #[cfg(feature = "mutants")]
+    pub mutant: Option<crate::Mutant>,
+}
+
+impl Default for Rules {
+    /// Those of the default policy and timings.
+    fn default() -> Self {
+        let Timings { depth_max, grace, .. } = Timings::default();
+        Self {
+            policy: Policy::default(),
+            depth_max,
+            grace,
+            #[cfg(feature = "mutants")]
+            mutant: None,
+        }
+    }
 }
 
 /// What a step did besides changing the tables.
@@ -34,6 +65,18 @@ pub struct Effects {
     pub lost: Vec<ObjectId>,
     /// Own objects to drop.
     pub freed: Vec<ObjectId>,
+    /// Objects for which sends may have waited, and what becomes of those.
+    pub waiting: Vec<(ObjectId, Waiting)>,
+}
+
+impl Effects {
+    pub(crate) fn absorb(&mut self, more: Self) {
+        let Self { arrived, lost, freed, waiting } = more;
+        self.arrived.extend(arrived);
+        self.lost.extend(lost);
+        self.freed.extend(freed);
+        self.waiting.extend(waiting);
+    }
 }
 
 /// A frame that was begun: its references are counted, and its message holds one local handle for each.
@@ -46,9 +89,9 @@ pub struct Draft {
 }
 
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-struct Session {
+pub(crate) struct Session {
     /// What is remembered of a described object is its depth.
-    ledger: Ledger<u8>,
+    pub(crate) ledger: Ledger<u8>,
     written: FrameNumber,
     received: FrameNumber,
     /// The last acknowledgement that was written.
@@ -64,7 +107,14 @@ impl Collector {
             passed_on: BTreeMap::new(),
             sessions: BTreeMap::new(),
             next_index: 1,
+            given_up: BTreeSet::new(),
+            rules: Rules::default(),
         }
+    }
+
+    /// The same, under other rules.
+    pub fn with_rules(node: NodeId, rules: Rules) -> Self {
+        Self { rules, ..Self::new(node) }
     }
 
     /// Shares a new object of this node; there is one local handle.
@@ -111,7 +161,7 @@ impl Collector {
             number: session.written.next(),
             ack: session.received,
             references: Vec::with_capacity(objects.len()),
-            releases: Vec::new(),
+            ..Frame::default()
         };
         let mut draft = Draft { to, frame, sent: Vec::with_capacity(objects.len()) };
         for &object in objects {
@@ -141,6 +191,8 @@ impl Collector {
         let session = self.session(to);
         session.written = frame.number;
         session.told = session.told.max(frame.ack);
+        frame.adopted = session.ledger.take_adopted();
+        frame.notices = session.ledger.take_notices(usize::MAX);
         session.ledger.take_releases(frame.number, usize::MAX, |index, count| {
             frame.releases.push(WireRelease { index, count });
         });
@@ -171,9 +223,10 @@ impl Collector {
         effects
     }
 
-    /// A frame with nothing but the releases that are owed to `to`, if any are.
+    /// A frame with nothing but the releases and notices that are owed to `to`, if any are.
     pub fn flush(&mut self, to: NodeId) -> Option<Frame> {
-        if !self.session(to).ledger.owes() {
+        let ledger = &self.session(to).ledger;
+        if !ledger.owes() && !ledger.has_notices() {
             return None;
         }
         let draft = self.draft(to, &[]).ok()?;
@@ -212,7 +265,8 @@ impl Collector {
         effects
     }
 
-    /// A frame arrives: the acknowledgement takes effect first, then the references in order, then the releases.
+    /// A frame arrives: the acknowledgement takes effect first, then what was adopted, then the references in order, then the
+    /// notices, then the releases.
     ///
     /// # Errors
     ///
@@ -220,8 +274,14 @@ impl Collector {
     ///   ([`peer_gone`](Self::peer_gone)).
     pub fn receive(&mut self, from: NodeId, frame: &Frame) -> Result<Effects, PeerMisbehaved> {
         let mut effects = self.acknowledged(from, frame.ack);
+        for object in &frame.adopted {
+            self.was_adopted(from, *object, &mut effects)?;
+        }
         for reference in &frame.references {
             self.reference_arrived(from, *reference, &mut effects)?;
+        }
+        for notice in &frame.notices {
+            self.notice_arrived(from, *notice, &mut effects)?;
         }
         for WireRelease { index, count } in &frame.releases {
             let object = self.given(from, *index)?;
@@ -230,18 +290,6 @@ impl Collector {
         }
         self.session(from).received = frame.number;
         Ok(effects)
-    }
-
-    /// The session with `peer` was given up. The next frame to it begins another.
-    pub fn peer_gone(&mut self, peer: NodeId) -> Effects {
-        self.sessions.remove(&peer);
-        let mut effects = Effects::default();
-        let objects: Vec<ObjectId> = self.entries.keys().copied().collect();
-        for object in objects {
-            let fate = self.held(object).peer_gone(object, peer);
-            self.settle(object, fate, &mut effects);
-        }
-        effects
     }
 
     /// The node.
@@ -275,8 +323,16 @@ impl Collector {
 
     /// Counts one reference for a frame to `to`, and the handle of its message.
     fn name(&mut self, to: NodeId, object: ObjectId) -> Result<Sent, CannotForward> {
+        #[cfg(feature = "mutants")]
+        self.before_naming(object);
+        let depth_max = self.rules.policy.depth_max(self.rules.depth_max);
         let Self { entries, next_index, passed_on, .. } = self;
         let entry = entries.get_mut(&object).expect(HELD);
+        match entry.forwarding(object, to, depth_max) {
+            Forwarding::Now => {}
+            Forwarding::AfterAdoption => return Err(CannotForward::Suspect),
+            Forwarding::Never => return Err(CannotForward::Broken),
+        }
         let sent = entry.reference_sent(object, to, || fresh(next_index))?;
         entry.handle_acquired();
         match (entry, sent) {
@@ -300,11 +356,11 @@ impl Collector {
                     return Err(PeerMisbehaved::DescribedOurOwn(object));
                 }
                 self.session(from).ledger.described(index, object, depth)?;
-                self.bridge(from, index, object, depth)?
+                self.bridge(from, index, object, depth, effects)?
             }
             WireReference::Known { index } => {
                 let (object, depth) = self.session(from).ledger.known(index)?;
-                self.bridge(from, index, object, depth)?
+                self.bridge(from, index, object, depth, effects)?
             }
             WireReference::Yours { index } => {
                 let object = self.given(from, index)?;
@@ -334,15 +390,25 @@ impl Collector {
         index: ExportIndex,
         object: ObjectId,
         depth: u8,
+        effects: &mut Effects,
     ) -> Result<ObjectId, PeerMisbehaved> {
         match self.entries.entry(object) {
             Slot::Vacant(vacant) => {
-                vacant.insert(Entry::Bridge(Bridge::new(object, from, index, depth)));
+                let bridge = Bridge::new(object, from, index, depth);
+                let Rules { policy, depth_max, .. } = self.rules;
+                let at_once = policy.adopts_at_receipt(bridge.depth(), depth_max);
+                vacant.insert(Entry::Bridge(bridge));
+                if at_once {
+                    effects.absorb(self.adoption_wanted(object));
+                }
             }
             Slot::Occupied(mut known) => {
-                if let Some(release) = known.get_mut().reference_received(object, from, index)? {
-                    self.session(release.to).ledger.owe(release.index, release.count);
+                #[cfg(feature = "mutants")]
+                if self.rules.takes_any_parent(known.get_mut(), object, from, index) {
+                    return Ok(object);
                 }
+                let orders = known.get_mut().reference_received(object, from, index)?;
+                self.carry_out(object, orders, effects);
             }
         }
         Ok(object)
@@ -356,7 +422,7 @@ impl Collector {
         entry.map(|_| object).ok_or(PeerMisbehaved::UnknownIndex(index))
     }
 
-    fn settle(&mut self, object: ObjectId, fate: Fate, effects: &mut Effects) {
+    pub(crate) fn settle(&mut self, object: ObjectId, fate: Fate, effects: &mut Effects) {
         let Fate::Gone { export, release } = fate else { return };
         self.entries.remove(&object);
         if let Some(index) = export {
@@ -370,11 +436,11 @@ impl Collector {
         }
     }
 
-    fn held(&mut self, object: ObjectId) -> &mut Entry {
+    pub(crate) fn held(&mut self, object: ObjectId) -> &mut Entry {
         self.entries.get_mut(&object).expect(HELD)
     }
 
-    fn session(&mut self, peer: NodeId) -> &mut Session {
+    pub(crate) fn session(&mut self, peer: NodeId) -> &mut Session {
         self.sessions.entry(peer).or_insert_with(|| Session {
             ledger: Ledger::new(),
             written: FrameNumber::default(),

@@ -53,9 +53,19 @@ impl Counts {
         Some(())
     }
 
-    /// Forgets `peer`.
-    pub(crate) fn remove(&mut self, peer: NodeId) {
+    /// Forgets `peer`, and returns what it had.
+    pub(crate) fn remove(&mut self, peer: NodeId) -> u32 {
+        let before = self.of(peer);
         self.set(peer, 0);
+        before
+    }
+
+    pub(crate) fn peers(&self) -> Vec<NodeId> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(peer, _) => vec![*peer],
+            Self::Many(counts) => counts.keys().copied().collect(),
+        }
     }
 
     pub(crate) fn to_map(&self) -> BTreeMap<NodeId, u32> {

@@ -2,8 +2,8 @@
 
 use crate::bridge::pass_on;
 use crate::{
-    Bridge, CannotForward, EntryView, ExportIndex, Fate, Home, NodeId, ObjectId, Parent,
-    PeerMisbehaved, Release, Sent, Standing, State,
+    Bridge, CannotForward, EntryView, ExportIndex, Fate, Home, NodeId, ObjectId, Orders, Parent,
+    PeerMisbehaved, Sent, Standing, State,
 };
 
 /// What keeps one object alive at one node.
@@ -61,7 +61,7 @@ impl Entry {
     /// A reference arrives that the sender names by its own export index (rule 3). There is one more local handle.
     ///
     /// From the parent, it is one more received. From another node, it is owed back; but the home, if it is the sender,
-    /// becomes the parent, and what came from the old parent is owed to it. An orphan takes no parent but the home: any
+    /// becomes the parent, as if it had adopted the bridge, and what came from the old parent is owed to it. An orphan takes no parent but the home: any
     /// other sender may be a child of its own, and the two would keep each other for ever.
     ///
     /// # Errors
@@ -74,14 +74,14 @@ impl Entry {
         id: ObjectId,
         from: NodeId,
         index: ExportIndex,
-    ) -> Result<Option<Release>, PeerMisbehaved> {
+    ) -> Result<Orders, PeerMisbehaved> {
         match self {
             Self::Home(_) => Err(PeerMisbehaved::DescribedOurOwn(id)),
             Self::Bridge(bridge) => {
                 let local = bridge.local.checked_add(1).ok_or(PeerMisbehaved::TooManyReferences)?;
-                let owed = bridge.reference_received(id, from, index)?;
+                let orders = bridge.reference_received(id, from, index)?;
                 bridge.local = local;
-                Ok(owed)
+                Ok(orders)
             }
         }
     }
@@ -150,10 +150,15 @@ impl Entry {
         }
     }
 
-    /// The session with `peer` was given up: what it held is taken back at once, and what came from it is in doubt.
+    /// The session with `peer` was given up, at a node that neither keeps estates nor adopts: what it held is taken back at
+    /// once, and what came from it is in doubt until the home sends it again, or broken if it was the home.
+    ///
+    /// A node that adopts says [`session_given_up`](Self::session_given_up) instead.
     pub fn peer_gone(&mut self, id: ObjectId, peer: NodeId) -> Fate {
         match self {
-            Self::Home(home) => home.children.remove(peer),
+            Self::Home(home) => {
+                home.children.remove(peer);
+            }
             Self::Bridge(bridge) => bridge.peer_gone(id, peer),
         }
         self.fate()
@@ -196,7 +201,7 @@ impl Entry {
         }
     }
 
-    /// Whether local handles, children or pins keep it. One that nothing keeps has said so by its [`Fate`].
+    /// Whether local handles, children, estates or pins keep it. One that nothing keeps has said so by its [`Fate`].
     pub fn is_kept(&self) -> bool {
         match self {
             Self::Home(home) => home.is_kept(),
@@ -236,6 +241,7 @@ impl Entry {
                 local: home.local,
                 children: home.children.to_map(),
                 pins: Default::default(),
+                estate: home.estate.to_map(),
                 parent: None,
                 depth: 0,
                 standing: Standing::Confirmed,
@@ -245,6 +251,7 @@ impl Entry {
                 local: bridge.local,
                 children: bridge.children.to_map(),
                 pins: bridge.pins.to_map(),
+                estate: bridge.estate.to_map(),
                 parent: bridge.parent,
                 depth: bridge.depth,
                 standing: bridge.standing,
@@ -257,7 +264,7 @@ impl Entry {
         }
     }
 
-    fn fate(&self) -> Fate {
+    pub(crate) fn fate(&self) -> Fate {
         match self {
             Self::Home(home) => home.fate(),
             Self::Bridge(bridge) => bridge.fate(),

@@ -1,6 +1,6 @@
 //! What the collector reads and writes of a frame, as plain values.
 
-use crate::{ExportIndex, FrameNumber, ObjectId, Sent};
+use crate::{ExportIndex, FrameNumber, News, ObjectId, Sent};
 
 /// The collector's part of a frame: references travel beside the payload, never in it.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
@@ -9,9 +9,14 @@ pub struct Frame {
     pub number: FrameNumber,
     /// Every frame of the peer up to this one has taken effect at the sender.
     pub ack: FrameNumber,
+    /// Own objects whose holder, the receiver, is adopted: each is a reference counted. Accounted before the references, which
+    /// may name them without a description.
+    pub adopted: Vec<ObjectId>,
     /// References, in the order in which they were counted.
     pub references: Vec<WireReference>,
-    /// Releases, accounted after the references.
+    /// What else is to be said of the tree, accounted after the references, of which they may speak.
+    pub notices: Vec<Notice>,
+    /// Releases, accounted last: an adoption that is asked for by the same frame comes first.
     pub releases: Vec<WireRelease>,
 }
 
@@ -41,6 +46,28 @@ pub enum WireReference {
     YoursByKey {
         /// The object.
         object: ObjectId,
+    },
+}
+
+/// What is said of the tree. "Our" is the sender's, "your" the receiver's.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Notice {
+    /// Count us as holders of your object (rule 7). Its key is checked before the collector sees it.
+    Adopt {
+        /// The object.
+        object: ObjectId,
+    },
+    /// Our object that you asked to be adopted for is gone, or your key was wrong (rule 10).
+    Gone {
+        /// The object.
+        object: ObjectId,
+    },
+    /// The path of our entry `index` to the home (rules 14 and 17).
+    Path {
+        /// The sender's export index. One that means nothing any more was released meanwhile.
+        index: ExportIndex,
+        /// What about it.
+        news: News,
     },
 }
 

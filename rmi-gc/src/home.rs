@@ -1,6 +1,7 @@
 //! An object at its home.
 
 use crate::counts::Counts;
+use crate::estate::Estate;
 use crate::{Fate, NodeId, PeerMisbehaved};
 
 /// What keeps one of our own objects alive: local handles, and the references that peers hold.
@@ -9,17 +10,19 @@ pub struct Home {
     pub(crate) local: u32,
     /// References sent to each peer and not yet released.
     pub(crate) children: Counts,
+    /// Peers that were given up while they were counted.
+    pub(crate) estate: Estate,
 }
 
 impl Home {
     /// An object of which a first local handle exists.
     #[expect(clippy::new_without_default, reason = "an object with one handle is no neutral value")]
     pub fn new() -> Self {
-        Self { local: 1, children: Counts::None }
+        Self { local: 1, children: Counts::None, estate: Estate::default() }
     }
 
     pub(crate) fn is_kept(&self) -> bool {
-        self.local > 0 || !self.children.is_empty()
+        self.local > 0 || !self.children.is_empty() || !self.estate.is_empty()
     }
 
     pub(crate) fn fate(&self) -> Fate {

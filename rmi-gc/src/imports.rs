@@ -63,6 +63,11 @@ impl<D: Clone> Imports<D> {
         }
     }
 
+    /// The object that an index means, if any; nothing is counted.
+    pub(crate) fn object(&self, index: ExportIndex) -> Option<ObjectId> {
+        self.meanings.get(&index).map(|meaning| meaning.object)
+    }
+
     pub(crate) fn known(&mut self, index: ExportIndex) -> Result<(ObjectId, D), PeerMisbehaved> {
         let meaning = self.meanings.get_mut(&index).ok_or(PeerMisbehaved::UnknownIndex(index))?;
         meaning.count()?;

@@ -1,9 +1,10 @@
 //! What stands between us and one peer.
 
 use crate::imports::Imports;
+use crate::notices::Notices;
 use crate::pins::Pins;
 use crate::releases::Releases;
-use crate::{ExportIndex, FrameNumber, ObjectId, PeerMisbehaved};
+use crate::{ExportIndex, FrameNumber, News, Notice, ObjectId, PeerMisbehaved};
 
 /// What stands between us and one peer, for one session: the meanings of its export indices, the releases it is owed,
 /// and the frames whose acknowledgement something waits for.
@@ -40,6 +41,7 @@ pub struct Ledger<D> {
     imports: Imports<D>,
     releases: Releases,
     pins: Pins,
+    notices: Notices<D>,
 }
 
 impl<D: Clone> Ledger<D> {
@@ -49,7 +51,7 @@ impl<D: Clone> Ledger<D> {
         reason = "a ledger begins with its session, not anywhere"
     )]
     pub fn new() -> Self {
-        Self { imports: Imports::new(), releases: Releases::new(), pins: Pins::new() }
+        Self { imports: Imports::new(), releases: Releases::new(), pins: Pins::new(), notices: Notices::new() }
     }
 
     /// A reference arrived that the peer named by its `index`, with a description: remembers the meaning.
@@ -95,6 +97,74 @@ impl<D: Clone> Ledger<D> {
     /// How many merged releases wait to be written.
     pub fn owed_indices(&self) -> usize {
         self.releases.indices()
+    }
+
+    /// The peer, home of `object`, is to be asked to adopt us; `what` is remembered until it answers. Asked once at a time.
+    pub fn ask_adoption(&mut self, object: ObjectId, what: D) {
+        self.notices.ask(object, what);
+    }
+
+    /// The peer is owed an answer: its adoption as holder of `object` was counted
+    /// ([`Entry::adopts`](crate::Entry::adopts)).
+    pub fn owe_adopted(&mut self, object: ObjectId) {
+        self.notices.owe_adopted(object);
+    }
+
+    /// The peer is owed an answer: `object` is gone, or its key was wrong.
+    pub fn owe_gone(&mut self, object: ObjectId) {
+        self.notices.owe(Notice::Gone { object });
+    }
+
+    /// The peer is to be told about the path of our entry `index`. Of what is not yet written, the last counts.
+    pub fn tell(&mut self, index: ExportIndex, news: News) {
+        self.notices.tell(index, news);
+    }
+
+    /// Whether an adoption, an answer or news of a path waits to be written.
+    pub fn has_notices(&self) -> bool {
+        self.notices.wait_to_be_written()
+    }
+
+    /// Adoptions by us that wait to be written: references that are counted already.
+    pub fn owed_adopted(&self) -> usize {
+        self.notices.owed_adopted()
+    }
+
+    /// The adoptions to confirm on the frame that is written now. It takes all of them, and in front of its references: those
+    /// may rely on them.
+    pub fn take_adopted(&mut self) -> Vec<ObjectId> {
+        self.notices.take_adopted()
+    }
+
+    /// Takes up to `max` notices for the frame that is written now.
+    pub fn take_notices(&mut self, max: usize) -> Vec<Notice> {
+        self.notices.take(max)
+    }
+
+    /// The peer adopted us: one reference received under `index`, and what was remembered of the object.
+    ///
+    /// # Errors
+    ///
+    /// - [`PeerMisbehaved::NotAsked`]: it was not asked.
+    /// - Those of [`described`](Self::described).
+    pub fn adopted(&mut self, index: ExportIndex, object: ObjectId) -> Result<D, PeerMisbehaved> {
+        let what = self.notices.answered(object)?;
+        self.imports.described(index, object, what.clone())?;
+        Ok(what)
+    }
+
+    /// The peer says that an object, for which it was asked to adopt us, is gone.
+    ///
+    /// # Errors
+    ///
+    /// - [`PeerMisbehaved::NotAsked`]: it was not asked.
+    pub fn gone(&mut self, object: ObjectId) -> Result<(), PeerMisbehaved> {
+        self.notices.answered(object).map(drop)
+    }
+
+    /// What the peer's `index` means, if anything: news about one that was released meanwhile crossed the release.
+    pub fn meaning(&self, index: ExportIndex) -> Option<ObjectId> {
+        self.imports.object(index)
     }
 
     /// Takes up to `max` merged releases to write on `frame`.
@@ -145,6 +215,9 @@ impl<D: Clone> Ledger<D> {
 
     /// Whether nothing stands between us and the peer.
     pub fn is_empty(&self) -> bool {
-        !self.owes() && !self.awaits_acknowledgement() && self.remembered() == 0
+        !self.owes()
+            && !self.awaits_acknowledgement()
+            && self.remembered() == 0
+            && self.notices.is_empty()
     }
 }

@@ -45,6 +45,9 @@ pub enum PeerMisbehaved {
     /// It named, as ours, an object that lives elsewhere.
     #[error("took us for the home of {0}")]
     NotOurs(ObjectId),
+    /// It answered an adoption that it was not asked for.
+    #[error("answered for {0}, for which it was not asked")]
+    NotAsked(ObjectId),
     /// It sent more references than can be counted.
     #[error("sent more references than can be counted")]
     TooManyReferences,

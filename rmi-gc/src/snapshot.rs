@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{NodeId, ObjectId, Parent, Standing};
+use crate::{Millis, NodeId, ObjectId, Parent, Standing};
 
 /// What a node shares with others at one moment.
 ///
@@ -35,6 +35,8 @@ pub struct EntrySnapshot {
     pub children: BTreeMap<NodeId, u32>,
     /// Frames to each peer that keep the entry until they are acknowledged.
     pub pins: BTreeMap<NodeId, u32>,
+    /// Peers that were given up while they were counted, and how long that is kept.
+    pub estate: BTreeMap<NodeId, Millis>,
     /// Where the references here are counted. `None` at home, and for an orphan.
     pub parent: Option<Parent>,
     /// What the entry does.
@@ -54,6 +56,8 @@ pub struct EntryView {
     pub children: BTreeMap<NodeId, u32>,
     /// Frames to each peer that keep the entry until they are acknowledged.
     pub pins: BTreeMap<NodeId, u32>,
+    /// Peers that were given up while they were counted, and how long that is kept.
+    pub estate: BTreeMap<NodeId, Millis>,
     /// Where the references here are counted.
     pub parent: Option<Parent>,
     /// Hops to the home, as last heard; 0 at home.
@@ -88,8 +92,8 @@ impl Snapshot {
 impl EntrySnapshot {
     /// The snapshot of the entry that is held under `id`.
     pub fn new(id: ObjectId, view: EntryView) -> Self {
-        let EntryView { local, children, pins, parent, depth, standing, state } = view;
-        Self { id, local, children, pins, parent, state, standing, depth }
+        let EntryView { local, children, pins, estate, parent, depth, standing, state } = view;
+        Self { id, local, children, pins, estate, parent, state, standing, depth }
     }
 }
 
@@ -109,15 +113,20 @@ impl fmt::Display for Snapshot {
 
 impl fmt::Display for EntrySnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, local, children, pins, parent, state, standing, depth } = self;
+        let Self { id, local, children, pins, estate, parent, state, standing, depth } = self;
         write!(f, "{id}  {state:?}  local {local}")?;
         write_counts(f, "children", children)?;
         write_counts(f, "pins", pins)?;
+        for (at, peer) in estate.keys().enumerate() {
+            write!(f, "{} {peer}", if at == 0 { "  estate of" } else { "," })?;
+        }
         if let Some(Parent { peer, index, received }) = parent {
             write!(f, "  parent {peer} {index} ×{received}  depth {depth}")?;
         }
         match standing {
             Standing::Confirmed => Ok(()),
+            Standing::Adopting { voluntary: true } => write!(f, "  Adopting"),
+            Standing::Adopting { voluntary: false } => write!(f, "  Adopting, in doubt"),
             Standing::Suspect | Standing::Broken => write!(f, "  {standing:?}"),
         }
     }

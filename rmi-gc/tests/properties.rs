@@ -81,7 +81,7 @@ fn step(entry: &mut Entry, books: &mut Books, event: &Event) -> Option<()> {
             *books.received.entry(from).or_default() += 1;
             books.local += 1;
             let owed = entry.reference_received(OBJECT, from, index_at(from));
-            if let Some(release) = owed.expect("the sender behaves") {
+            if let Some(release) = owed.expect("the sender behaves").release {
                 assert_eq!(release.index, index_at(release.to));
                 books.owe(release.to, release.count);
             }

@@ -49,6 +49,14 @@ fn send(entry: &mut Entry, to: NodeId) -> Result<Sent, CannotForward> {
     entry.reference_sent(OBJECT, to, || HERE)
 }
 
+fn receive(
+    entry: &mut Entry,
+    from: NodeId,
+    index: ExportIndex,
+) -> Result<Option<Release>, PeerMisbehaved> {
+    entry.reference_received(OBJECT, from, index).map(|orders| orders.release)
+}
+
 fn owed(to: NodeId, index: ExportIndex, count: u32) -> Release {
     Release { to, index, count }
 }
@@ -61,7 +69,7 @@ fn gone(export: Option<ExportIndex>, release: Option<Release>) -> Fate {
 fn entries_are_small() {
     let sizes = [size_of::<Bridge>(), size_of::<Home>(), size_of::<Entry>()];
     println!("bytes of a bridge, of an object at home, of an entry: {sizes:?}");
-    assert!(sizes[0] <= 96 && sizes[1] <= 64 && sizes[2] <= 96, "{sizes:?}");
+    assert!(sizes[0] <= 112 && sizes[1] <= 64 && sizes[2] <= 112, "{sizes:?}");
 }
 
 #[test]
@@ -241,7 +249,7 @@ fn rule_3_a_known_object_keeps_one_parent() {
             Standing::Confirmed,
         ),
     ] {
-        assert_eq!(entry.reference_received(OBJECT, from, index), Ok(owes), "{name}");
+        assert_eq!(receive(&mut entry, from, index), Ok(owes), "{name}");
         assert_eq!(entry.parent(), new_parent, "{name}");
         assert_eq!(entry.standing(), standing, "{name}");
         assert_eq!(entry.local_handles(), 2, "{name}");
@@ -257,13 +265,13 @@ fn rule_3_a_known_object_keeps_one_parent() {
 fn rule_3_what_a_parent_sends_without_end_is_given_back_in_between() {
     let mut entry = from_b();
     for received in 2..=RECEIVED_MAX {
-        assert_eq!(entry.reference_received(OBJECT, B, AT_B), Ok(None), "{received}");
+        assert_eq!(receive(&mut entry, B, AT_B), Ok(None), "{received}");
         assert_eq!(entry.handle_dropped(), Fate::Kept);
     }
     let rest = Some(owed(B, AT_B, RECEIVED_MAX));
-    assert_eq!(entry.reference_received(OBJECT, B, AT_B), Ok(rest));
+    assert_eq!(receive(&mut entry, B, AT_B), Ok(rest));
     assert_eq!(entry.parent(), Some(Parent { peer: B, index: AT_B, received: 1 }));
-    assert_eq!(entry.reference_received(OBJECT, B, AT_B), Ok(None));
+    assert_eq!(receive(&mut entry, B, AT_B), Ok(None));
 }
 
 #[test]
@@ -274,7 +282,7 @@ fn rule_3_a_wrong_name_is_a_violation_that_changes_nothing() {
         ("another index of the parent", from_b(), B, ExportIndex(9), two(ExportIndex(9))),
     ] {
         let mut receiving = entry.clone();
-        assert_eq!(receiving.reference_received(OBJECT, from, index), Err(want), "{name}");
+        assert_eq!(receive(&mut receiving, from, index), Err(want), "{name}");
         assert_eq!(receiving, entry, "{name}");
     }
 }
@@ -282,7 +290,7 @@ fn rule_3_a_wrong_name_is_a_violation_that_changes_nothing() {
 #[test]
 fn rule_4_the_last_handle_releases_all_that_was_received() {
     let mut twice = from_b();
-    assert_eq!(twice.reference_received(OBJECT, B, AT_B), Ok(None));
+    assert_eq!(receive(&mut twice, B, AT_B), Ok(None));
     assert_eq!(twice.handle_dropped(), Fate::Kept);
     for (name, mut entry, want) in [
         ("home", home(), gone(None, None)),

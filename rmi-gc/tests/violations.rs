@@ -1,6 +1,6 @@
 //! S5: what a peer may not say, and that saying it gains nothing.
 
-use rmi_gc::{
+use rmi_gc::{Millis, News, Notice, 
     Collector, ExportIndex, Frame, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved,
     WireReference, WireRelease,
 };
@@ -45,6 +45,7 @@ fn frame<const N: usize, const M: usize>(
         ack: FrameNumber(0),
         references: references.into(),
         releases: releases.into(),
+        ..Frame::default()
     }
 }
 
@@ -124,11 +125,50 @@ fn a_peer_can_release_only_its_own() {
 }
 
 #[test]
+fn a_peer_can_answer_only_what_it_was_asked() {
+    let asked_not = PeerMisbehaved::NotAsked(THEIRS);
+    let elsewhere = ObjectId { home: FRIEND, index: ObjectIndex(1) };
+    for (name, adopted, notice, want) in [
+        ("adopts unasked", Some(THEIRS), None, asked_not),
+        ("adopts for another", Some(elsewhere), None, PeerMisbehaved::NotAsked(elsewhere)),
+        ("is gone unasked", None, Some(Notice::Gone { object: THEIRS }), asked_not),
+        (
+            "says that another's is gone",
+            None,
+            Some(Notice::Gone { object: elsewhere }),
+            PeerMisbehaved::NotAsked(elsewhere),
+        ),
+        (
+            "wants to be adopted by one who is not the home",
+            None,
+            Some(Notice::Adopt { object: elsewhere }),
+            PeerMisbehaved::NotOurs(elsewhere),
+        ),
+    ] {
+        let mut lie = frame(2, [], []);
+        lie.adopted.extend(adopted);
+        lie.notices.extend(notice);
+        assert_eq!(node().receive(LIAR, &lie), Err(want), "{name}");
+    }
+}
+
+#[test]
+fn news_of_an_index_that_means_nothing_changes_nothing() {
+    for (name, index) in [("unknown", ExportIndex(99)), ("of the home", THEIR_INDEX)] {
+        let mut news = frame(2, [], []);
+        news.notices.push(Notice::Path { index, news: News::Reroot });
+        let (mut told, before) = (node(), node());
+        assert!(told.receive(LIAR, &news).is_ok(), "{name}");
+        assert_eq!(told.snapshot(), before.snapshot(), "{name}");
+    }
+}
+
+#[test]
 fn a_liar_that_is_given_up_costs_others_nothing() {
     let mut node = node();
     let lie = frame(2, [], [(GIVEN.index.into(), 2)]);
     assert_eq!(node.receive(LIAR, &lie), Err(PeerMisbehaved::ReleasedTooMany));
-    let effects = node.peer_gone(LIAR);
+    let effects = node.peer_gone(LIAR, Millis(0));
     assert!(effects.freed.is_empty(), "local handles keep all");
     let share = node.entry(WITHHELD).map(|entry| entry.share_of(FRIEND));
     assert_eq!(share, Some(1));

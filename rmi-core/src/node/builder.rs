@@ -34,7 +34,8 @@ impl Builder {
             name: String::new(),
             limits: Limits::default(),
             lease: LEASE,
-            policy: Policy::default(),
+            // The only one that this runtime carries out yet.
+            policy: Policy::Hierarchical,
             bridges: BridgeInit::default(),
             threads: true,
         }

@@ -1,13 +1,19 @@
 //! What may happen next.
 
-use rmi_gc::{NodeId, ObjectId, Standing};
+use rmi_gc::{Forwarding, NodeId, ObjectId, Standing};
 
+use crate::faults::Fault;
 use crate::space::{Model, State, pairs};
-use crate::world::Action;
+use crate::world::{A, Action, World};
 
 impl Model {
     /// Whether nothing can happen any more.
     pub(crate) fn is_over(&self, state: &State) -> bool {
+        // What most states have, and what is quick to see.
+        let under_way = |(from, to)| may_arrive(&state.world, from, to);
+        if pairs(&state.world).any(under_way) {
+            return false;
+        }
         let mut actions = Vec::new();
         self.possible(state, &mut actions);
         actions.is_empty()
@@ -17,50 +23,108 @@ impl Model {
         if state.violation.is_some() {
             return;
         }
-        for node in state.world.nodes() {
-            for object in self.objects().filter(|object| holds(state, node, *object)) {
-                actions.push(Action::Drop { node, object });
-            }
+        let world = &state.world;
+        for node in world.nodes().filter(|node| world.is_alive(*node)) {
+            self.possible_at(state, node, actions);
         }
-        for (from, to) in pairs(&state.world) {
+        for (from, to) in pairs(world).filter(|(_, to)| world.is_alive(*to)) {
             self.possible_between(state, from, to, actions);
         }
     }
 
+    fn possible_at(&self, state: &State, node: NodeId, actions: &mut Vec<Action>) {
+        let world = &state.world;
+        for object in self.objects().filter(|object| self.may_drop(state, node, *object)) {
+            actions.push(Action::Drop { node, object });
+        }
+        let here = world.node(node);
+        let over = is_settled(world) || self.setup.fault == Some(Fault::GraceTooShort);
+        if here.next_deadline().is_some() && over {
+            actions.push(Action::Expire { node });
+        }
+        let bridges = here.snapshot().bridges;
+        if state.left.crashes > 0 && (node != A || self.setup.home_crashes) {
+            actions.push(Action::Crash { node });
+        }
+        if state.left.sleeps > 0 && !bridges.is_empty() {
+            actions.push(Action::Oversleep { node });
+        }
+        if state.left.leaves > 0 && bridges.iter().any(|bridge| !bridge.children.is_empty()) {
+            actions.push(Action::Leave { node });
+        }
+        let hopeful = bridges.iter().any(|bridge| bridge.standing != Standing::Broken);
+        if !world.is_alive(A) && world.is_closed(node, A) && hopeful {
+            actions.push(Action::Learn { node, home: A });
+        }
+        for bridge in bridges {
+            let far = bridge.parent.is_some_and(|parent| parent.peer != A);
+            let calm = bridge.standing == Standing::Confirmed && !here.has_given_up(A);
+            if self.setup.idle && far && calm {
+                actions.push(Action::Adopt { node, object: bridge.id });
+            }
+        }
+    }
+
     fn possible_between(&self, state: &State, from: NodeId, to: NodeId, actions: &mut Vec<Action>) {
-        let (link, back) = (state.world.link(from, to), state.world.link(to, from));
-        if !link.lane.is_empty() {
+        let world = &state.world;
+        if may_arrive(world, from, to) {
             actions.push(Action::Deliver { from, to });
         }
-        if state.give_ups_left > 0 && !link.given_up && !back.given_up {
-            actions.push(Action::GiveUp { by: from, peer: to });
-        }
-        if link.given_up {
-            actions.push(Action::Notice { node: to, peer: from });
+        if world.is_closed(from, to) {
+            if from < to && world.is_alive(from) {
+                actions.push(Action::Open { one: from, other: to });
+            }
             return;
         }
-        if link.draft.is_some() {
+        if !world.is_alive(from) {
+            actions.push(Action::GiveUp { by: to, peer: from });
+            return;
+        }
+        self.possible_trouble(state, from, to, actions);
+        if world.link(from, to).given_up || world.is_cut(from, to) {
+            return;
+        }
+        if world.link(from, to).draft.is_some() {
             actions.push(Action::Write { from, to });
-            if state.roll_backs_left > 0 {
+            if state.left.roll_backs > 0 {
                 actions.push(Action::RollBack { from, to });
             }
             return;
         }
         self.possible_sends(state, from, to, actions);
-        let (here, there) = (state.world.node(from), state.world.node(to));
-        if here.ledger(to).is_some_and(|ledger| ledger.owes()) {
+        if owes(world, from, to) {
             actions.push(Action::Flush { from, to });
         }
         // One that nobody waits for changes nothing.
+        let (here, there) = (world.node(from), world.node(to));
         let awaited = there.ledger(from).is_some_and(|ledger| ledger.awaits_acknowledgement());
         if awaited && here.has_news_for(to) {
             actions.push(Action::Acknowledge { from, to });
         }
     }
 
+    fn possible_trouble(&self, state: &State, from: NodeId, to: NodeId, actions: &mut Vec<Action>) {
+        let world = &state.world;
+        if world.link(from, to).given_up {
+            actions.push(Action::Notice { node: to, peer: from });
+        } else if world.is_cut(from, to) {
+            actions.push(Action::GiveUp { by: from, peer: to });
+            if from < to {
+                actions.push(Action::Heal { one: from, other: to });
+            }
+        } else if world.is_open(from, to) {
+            if state.left.give_ups > 0 {
+                actions.push(Action::GiveUp { by: from, peer: to });
+            }
+            if state.left.cuts > 0 && from < to {
+                actions.push(Action::Cut { one: from, other: to });
+            }
+        }
+    }
+
     fn possible_sends(&self, state: &State, from: NodeId, to: NodeId, actions: &mut Vec<Action>) {
-        for object in self.objects().filter(|object| may_pass_on(state, from, *object)) {
-            for copies in 1..=self.setup.copies.min(state.sends_left) {
+        for object in self.objects().filter(|object| self.may_pass_on(state, from, to, *object)) {
+            for copies in 1..=self.setup.copies.min(state.left.sends) {
                 let objects = vec![object; usize::from(copies)];
                 actions.push(if self.setup.drafts {
                     Action::Draft { from, to, objects }
@@ -70,22 +134,52 @@ impl Model {
             }
         }
     }
+
+    fn may_drop(&self, state: &State, node: NodeId, object: ObjectId) -> bool {
+        let kept = u32::from(self.setup.keeper == Some(node));
+        handles(state, node, object) > kept
+    }
+
+    fn may_pass_on(&self, state: &State, node: NodeId, to: NodeId, object: ObjectId) -> bool {
+        if self.setup.mutant == Some(rmi_gc::Mutant::OrphanForwards) {
+            return handles(state, node, object) > 0;
+        }
+        let depth_max = self.setup.policy.depth_max(self.setup.depth_max);
+        let entry = state.world.node(node).entry(object);
+        handles(state, node, object) > 0
+            && entry.is_some_and(|entry| {
+                entry.forwarding(object, to, depth_max) == Forwarding::Now
+            })
+    }
 }
 
-fn holds(state: &State, node: NodeId, object: ObjectId) -> bool {
-    let entry = state.world.node(node).entry(object);
-    entry.is_some_and(|entry| entry.local_handles() > drafted(state, node, object))
+/// Whether all that rule 16 leaves time for has happened: whatever can arrive has arrived, and sessions that are over are
+/// given up at both ends. What cannot arrive belongs to nodes that are cut off.
+fn is_settled(world: &World) -> bool {
+    pairs(world).filter(|(_, to)| world.is_alive(*to)).all(|(from, to)| {
+        let dead_and_known = world.is_alive(from) || world.is_closed(from, to);
+        let noticed = !world.link(from, to).given_up;
+        let told = !world.is_open(from, to) || !owes(world, from, to);
+        dead_and_known && noticed && told && !may_arrive(world, from, to)
+    })
 }
 
-fn may_pass_on(state: &State, node: NodeId, object: ObjectId) -> bool {
-    let entry = state.world.node(node).entry(object);
-    holds(state, node, object) && entry.is_some_and(|entry| entry.standing() == Standing::Confirmed)
+fn may_arrive(world: &World, from: NodeId, to: NodeId) -> bool {
+    !world.link(from, to).lane.is_empty() && !world.is_cut(from, to) && !world.is_closed(from, to)
 }
 
-/// Handles that belong to messages which were begun.
-fn drafted(state: &State, node: NodeId, object: ObjectId) -> u32 {
+fn owes(world: &World, from: NodeId, to: NodeId) -> bool {
+    let ledger = world.node(from).ledger(to);
+    ledger.is_some_and(|ledger| ledger.owes() || ledger.has_notices())
+}
+
+/// Local handles but those that belong to messages which were begun.
+fn handles(state: &State, node: NodeId, object: ObjectId) -> u32 {
     let drafts = pairs(&state.world)
         .filter(|(from, _)| *from == node)
         .filter_map(|(from, to)| state.world.link(from, to).draft.as_ref());
-    drafts.flat_map(|(_, meant)| meant).filter(|other| **other == object).map(|_| 1).sum()
+    let drafted: u32 =
+        drafts.flat_map(|(_, meant)| meant).filter(|other| **other == object).map(|_| 1).sum();
+    let entry = state.world.node(node).entry(object);
+    entry.map_or(0, |entry| entry.local_handles() - drafted)
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rmi_gc::{Effects, NodeId, PeerMisbehaved};
+use rmi_gc::{Effects, News, NodeId, Notice, PeerMisbehaved};
 
 use crate::space::Model;
 use crate::world::{Action, Letter, World};
@@ -24,6 +24,14 @@ pub(crate) enum Fault {
     DeliveredTwice,
     /// A frame with releases never arrives.
     Lost,
+    /// A frame arrives before its references are counted.
+    CountedLate,
+    /// An estate may expire before what is under way has arrived.
+    GraceTooShort,
+    /// No child is told that its path is in doubt.
+    RerootNotSent,
+    /// A child that is told so does not tell its own children.
+    RerootNotPassedOn,
 }
 
 impl Model {
@@ -70,6 +78,15 @@ fn faulty_step(
                 let _ = world.step(action)?;
             }
         }
+        (Fault::CountedLate, Action::Write { from, to }) => {
+            // The frame leaves, and the sender is as if it had not begun it.
+            let before = world.node(*from).clone();
+            let (draft, _) = world.link(*from, *to).draft.clone().expect("one was begun");
+            let effects = world.step(action)?;
+            *world.node_mut(*from) = before;
+            let _ = world.node_mut(*from).roll_back(draft);
+            return Ok(effects);
+        }
         (Fault::NotTakenBack, Action::RollBack { from, to }) => {
             let (draft, _) = world.link_mut(*from, *to).draft.take().expect("one was begun");
             return Ok(world.node_mut(*from).abandon(draft));
@@ -89,6 +106,8 @@ fn after_step(fault: Fault, world: &mut World, action: &Action) {
         return;
     };
     let received = world.node(*from).received_from(*to);
+    let bridges = world.node(*from).snapshot().bridges;
+    let keeps_its_parent = bridges.iter().any(|bridge| bridge.parent.is_some());
     let Some(Letter::Frame { frame, .. }) = world.link_mut(*from, *to).lane.back_mut() else {
         return;
     };
@@ -99,12 +118,23 @@ fn after_step(fault: Fault, world: &mut World, action: &Action) {
             world.freed.extend(effects.freed);
         }
         Fault::AcknowledgementSampledLate => frame.ack = received,
+        Fault::RerootNotSent => frame.notices.retain(|notice| !is_reroot(notice)),
+        Fault::RerootNotPassedOn if keeps_its_parent => {
+            frame.notices.retain(|notice| !is_reroot(notice));
+        }
         Fault::ReleasesBeforeReferences
         | Fault::NotTakenBack
         | Fault::Overtaking
         | Fault::DeliveredTwice
-        | Fault::Lost => {}
+        | Fault::Lost
+        | Fault::CountedLate
+        | Fault::RerootNotPassedOn
+        | Fault::GraceTooShort => {}
     }
+}
+
+fn is_reroot(notice: &Notice) -> bool {
+    matches!(notice, Notice::Path { news: News::Reroot, .. })
 }
 
 /// Makes two letters of the first: its releases, then its references.
@@ -117,5 +147,7 @@ fn split_releases_off(world: &mut World, from: NodeId, to: NodeId) {
     let mut releases = frame.clone();
     frame.releases.clear();
     releases.references.clear();
+    releases.adopted.clear();
+    releases.notices.clear();
     lane.push_front(Letter::Frame { frame: releases, meant: Vec::new() });
 }

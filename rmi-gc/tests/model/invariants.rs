@@ -1,25 +1,52 @@
 //! What must hold in every state.
 
-use rmi_gc::{NodeId, ObjectId, WireReference};
+use rmi_gc::{Ledger, NodeId, ObjectId, Standing, WireReference};
 
 use crate::space::{Model, State, pairs};
-use crate::world::{A, Letter, Link};
+use crate::world::{A, Letter, Link, World};
 
 impl Model {
-    /// S1. A session that was given up may cost its holders their references, as nothing adopts them yet.
+    /// S1 and S2: nobody loses a reference but by being cut off from the home when some grace was over.
     pub(crate) fn held_objects_live(&self, state: &State) -> bool {
-        state.give_ups_left < self.setup.give_ups
+        !state.world.is_alive(A)
             || self.objects().all(|object| {
                 state.world.node(A).entry(object).is_some() || !is_held(state, object)
             })
     }
 
+    /// S2, at the end: whoever lost a reference knows, and whoever did not can use it. L2: nobody waits.
+    pub(crate) fn nobody_is_left_in_doubt(&self, state: &State) -> bool {
+        if state.violation.is_some() || !self.is_over(state) {
+            return true;
+        }
+        let home = state.world.node(A);
+        state.world.nodes().filter(|node| *node != A).all(|node| {
+            state.world.node(node).snapshot().bridges.iter().all(|bridge| match bridge.standing {
+                Standing::Confirmed => home.entry(bridge.id).is_some(),
+                Standing::Broken => home.entry(bridge.id).is_none(),
+                Standing::Adopting { .. } | Standing::Suspect => false,
+            })
+        })
+    }
+
+    /// L3: if holders are adopted when idle, only they and the home are left with what they hold.
+    pub(crate) fn no_zombie_is_left_at_the_end(&self, state: &State) -> bool {
+        if !self.setup.idle || state.violation.is_some() || !self.is_over(state) {
+            return true;
+        }
+        state.world.nodes().flat_map(|node| state.world.node(node).snapshot().bridges).all(
+            |bridge| {
+                bridge.local > 0
+                    && bridge.children.is_empty()
+                    && bridge.parent.is_none_or(|parent| parent.peer == A)
+            },
+        )
+    }
+
     /// S3: sent and not released is in flight, or received, or on its way back.
     pub(crate) fn counts_agree(&self, state: &State) -> bool {
         pairs(&state.world)
-            .filter(|(from, to)| {
-                !state.world.link(*from, *to).given_up && !state.world.link(*to, *from).given_up
-            })
+            .filter(|(from, to)| is_in_session(&state.world, *from, *to))
             .all(|(from, to)| {
                 let shares = self.total(|object| {
                     state.world.node(from).entry(object).map_or(0, |entry| entry.share_of(to))
@@ -35,7 +62,9 @@ impl Model {
                     .ledger(from)
                     .map_or(0, |ledger| ledger.owed().map(|(_, count)| count).sum());
                 let (link, back) = (state.world.link(from, to), state.world.link(to, from));
-                shares == counted_in(link) + received + owed + released_in(back)
+                let adopted = state.world.node(from).ledger(to).map_or(0, Ledger::owed_adopted);
+                let adopted = u32::try_from(adopted).expect("few adoptions");
+                shares == adopted + counted_in(link) + received + owed + released_in(back)
             })
     }
 
@@ -51,7 +80,7 @@ impl Model {
 
     /// L1.
     pub(crate) fn nothing_is_left_at_the_end(&self, state: &State) -> bool {
-        if state.violation.is_some() || !self.is_over(state) {
+        if self.setup.keeper.is_some() || state.violation.is_some() || !self.is_over(state) {
             return true;
         }
         let empty = state.world.nodes().all(|node| state.world.node(node).snapshot().is_empty());
@@ -59,7 +88,8 @@ impl Model {
             let ledger = state.world.node(from).ledger(to);
             ledger.is_none_or(|ledger| ledger.is_empty())
         });
-        empty && settled && self.objects().all(|object| state.world.freed.contains(&object))
+        let freed = !state.world.is_alive(A) || self.objects().all(|object| state.world.freed.contains(&object));
+        empty && settled && freed
     }
 
     fn total(&self, count: impl Fn(ObjectId) -> u32) -> u32 {
@@ -69,11 +99,16 @@ impl Model {
 
 /// Whether a local handle or a reference in flight exists.
 fn is_held(state: &State, object: ObjectId) -> bool {
-    let handle = state.world.nodes().any(|node| {
+    let world = &state.world;
+    let may_lose = |node| !world.is_alive(node) || world.excused.contains(&node);
+    let handle = world.nodes().filter(|node| !may_lose(*node)).any(|node| {
         let entry = state.world.node(node).entry(object);
         entry.is_some_and(|entry| entry.local_handles() > 0)
     });
-    handle || pairs(&state.world).any(|(from, to)| carries(state.world.link(from, to), object))
+    let carried = pairs(world)
+        .filter(|(from, to)| !may_lose(*from) && !may_lose(*to))
+        .any(|(from, to)| carries(world.link(from, to), object));
+    handle || carried
 }
 
 fn carries(link: &Link, object: ObjectId) -> bool {
@@ -90,13 +125,19 @@ fn counted_in(link: &Link) -> u32 {
         Letter::Frame { frame, .. } => &frame.references[..],
         Letter::Acknowledgement(_) => &[],
     });
-    drafted
+    let adopted = link.lane.iter().map(|letter| match letter {
+        Letter::Frame { frame, .. } => frame.adopted.len(),
+        Letter::Acknowledgement(_) => 0,
+    });
+    let adopted = u32::try_from(adopted.sum::<usize>()).expect("few adoptions");
+    let sent: u32 = drafted
         .chain(written)
         .map(|reference| match reference {
             WireReference::Described { .. } | WireReference::Known { .. } => 1,
             WireReference::Yours { .. } | WireReference::YoursByKey { .. } => 0,
         })
-        .sum()
+        .sum();
+    sent + adopted
 }
 
 fn released_in(link: &Link) -> u32 {
@@ -112,7 +153,7 @@ fn has_a_root(state: &State, node: NodeId, object: ObjectId) -> bool {
     for _ in state.world.nodes() {
         let Some(entry) = state.world.node(at).entry(object) else {
             // A parent's entry may be gone only when its session is.
-            return at == node || state.world.freed.contains(&object) || any_given_up(state);
+            return at == node || state.world.freed.contains(&object) || was_in_trouble(state);
         };
         let Some(parent) = entry.parent() else { return true };
         at = parent.peer;
@@ -120,6 +161,10 @@ fn has_a_root(state: &State, node: NodeId, object: ObjectId) -> bool {
     false
 }
 
-fn any_given_up(state: &State) -> bool {
-    pairs(&state.world).any(|(from, to)| state.world.link(from, to).given_up)
+fn was_in_trouble(state: &State) -> bool {
+    pairs(&state.world).any(|(from, to)| !is_in_session(&state.world, from, to))
+}
+
+fn is_in_session(world: &World, one: NodeId, other: NodeId) -> bool {
+    world.is_cut(one, other) || world.is_open(one, other)
 }

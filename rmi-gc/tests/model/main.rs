@@ -13,19 +13,28 @@ mod world;
 use std::time::Instant;
 
 use faults::Fault;
-use space::{Model, Setup};
-use stateright::{Checker, Model as _};
+use rmi_gc::{Mutant, Policy};
+use space::{Budget, Model, Setup};
+use stateright::{Checker, HasDiscoveries, Model as _};
+use world::{C, D};
 
 /// A release build takes worlds that are one reference larger.
 const LARGER: u8 = if cfg!(debug_assertions) { 0 } else { 1 };
 
-/// Explores all of a world, prints what it saw, and fails on any property that does not hold.
-#[expect(clippy::disallowed_methods, reason = "a test may say how long it took")]
-fn check(name: &str, setup: Setup) {
+fn enlarged(setup: Setup) -> Setup {
     let bound: u8 = std::env::var("MODEL_BOUND").map_or(0, |bound| {
         bound.parse().expect("MODEL_BOUND is a number of references to send beyond the default")
     });
-    let setup = Setup { sends: setup.sends + LARGER + bound, ..setup };
+    // A chain is large as it is.
+    let larger = if setup.chain { 0 } else { LARGER };
+    let budget = Budget { sends: setup.budget.sends + larger + bound, ..setup.budget };
+    Setup { budget, ..setup }
+}
+
+/// Explores all of a world, prints what it saw, and fails on any property that does not hold.
+#[expect(clippy::disallowed_methods, reason = "a test may say how long it took")]
+fn check(name: &str, setup: Setup) {
+    let setup = enlarged(setup);
     let begun = Instant::now();
     let checker = Model::new(setup).checker().threads(2).spawn_bfs().join();
     let found = checker.discoveries();
@@ -53,80 +62,191 @@ fn check(name: &str, setup: Setup) {
     assert!(failed.is_empty(), "{name}: {failed:?}");
 }
 
+/// As many references sent, and nothing that goes wrong.
+fn sends(sends: u8) -> Budget {
+    Budget { sends, ..Budget::default() }
+}
+
 #[test]
 fn one_object_is_passed_around() {
-    check("passing", Setup { sends: 3, ..Setup::default() });
+    check("passing", Setup { budget: sends(3), ..Setup::default() });
 }
 
 #[test]
 fn frames_carry_a_reference_twice() {
-    check("twice", Setup { sends: 3, copies: 2, ..Setup::default() });
+    check("twice", Setup { budget: sends(3), copies: 2, ..Setup::default() });
 }
 
 #[test]
 fn frames_are_begun_and_rolled_back() {
-    check("roll-back", Setup { sends: 3, drafts: true, roll_backs: 1, ..Setup::default() });
+    let budget = Budget { roll_backs: 1, ..sends(3) };
+    check("roll-back", Setup { budget, drafts: true, ..Setup::default() });
 }
 
 #[test]
 fn one_object_is_passed_among_four_nodes() {
-    check("four nodes", Setup { nodes: 4, sends: 2, ..Setup::default() });
+    check("four nodes", Setup { budget: sends(2), nodes: 4, ..Setup::default() });
 }
 
 #[test]
 fn two_objects_are_never_confused() {
-    check("two objects", Setup { sends: 2, objects: 2, ..Setup::default() });
+    check("two objects", Setup { budget: sends(2), objects: 2, ..Setup::default() });
 }
 
 #[test]
-fn given_up_sessions_leave_nothing_behind() {
-    check("give-up", Setup { sends: 2, give_ups: 1, ..Setup::default() });
-}
-
-#[test]
-fn sessions_are_given_up_under_begun_frames() {
-    check("begun, given up", Setup { sends: 2, drafts: true, give_ups: 1, ..Setup::default() });
+fn a_session_is_given_up() {
+    check("give-up", Setup { budget: Budget { give_ups: 1, ..sends(2) }, ..Setup::default() });
 }
 
 #[test]
 fn sessions_are_given_up_one_after_another() {
-    check("two give-ups", Setup { sends: 2, give_ups: 2, ..Setup::default() });
+    check("two give-ups", Setup { budget: Budget { give_ups: 2, ..sends(1) }, ..Setup::default() });
+}
+
+#[test]
+fn sessions_are_given_up_under_begun_frames() {
+    let budget = Budget { give_ups: 1, ..sends(1) };
+    check("begun, given up", Setup { budget, drafts: true, ..Setup::default() });
+}
+
+#[test]
+fn connections_are_lost() {
+    check("cut", Setup { budget: Budget { cuts: 1, ..sends(1) }, ..Setup::default() });
+    check("two cuts", Setup { budget: Budget { cuts: 2, ..sends(1) }, ..Setup::default() });
 }
 
 #[test]
 fn four_nodes_give_up_a_session() {
-    // The largest of the worlds: the next one takes as long as all others together.
-    let sends = 2 - LARGER;
-    check("four, give-up", Setup { nodes: 4, sends, give_ups: 1, ..Setup::default() });
+    let budget = Budget { give_ups: 1, ..sends(1) };
+    check("four, give-up", Setup { nodes: 4, budget, ..Setup::default() });
 }
 
 #[test]
-fn the_model_catches_planted_faults() {
-    let passing = Setup { sends: 3, ..Setup::default() };
-    let drafting = Setup { drafts: true, roll_backs: 1, ..passing };
+fn a_chain_breaks() {
+    let chain = Setup { nodes: 4, chain: true, ..Setup::default() };
+    for (name, budget) in [
+        ("chain, two give-ups", Budget { give_ups: 2, ..sends(0) }),
+        ("chain, two cuts", Budget { cuts: 2, ..sends(0) }),
+        ("chain, two crashes", Budget { crashes: 2, ..sends(0) }),
+        ("chain, crash, give-up", Budget { crashes: 1, give_ups: 1, ..sends(0) }),
+        ("chain, crash, cut", Budget { crashes: 1, cuts: 1, ..sends(0) }),
+        ("chain, crash, leave", Budget { crashes: 1, leaves: 1, ..sends(0) }),
+        ("chain, sleep, give-up", Budget { sleeps: 1, give_ups: 1, ..sends(0) }),
+    ] {
+        check(name, Setup { budget, ..chain });
+    }
+    let keeper = Setup { keeper: Some(D), ..chain };
+    let budget = Budget { crashes: 2, cuts: 1, ..sends(0) };
+    check("chain, two crashes, cut, keeper", Setup { budget, ..keeper });
+}
+
+#[test]
+fn a_node_crashes() {
+    check("crash", Setup { budget: Budget { crashes: 1, ..sends(2) }, ..Setup::default() });
+    let budget = Budget { crashes: 1, give_ups: 1, ..sends(1) };
+    check("crash, give-up", Setup { budget, ..Setup::default() });
+    check("crash, cut", Setup { budget: Budget { cuts: 1, give_ups: 0, ..budget }, ..Setup::default() });
+}
+
+#[test]
+fn two_of_four_nodes_crash() {
+    let budget = Budget { crashes: 2, ..sends(2) };
+    check("four, two crashes", Setup { nodes: 4, budget, ..Setup::default() });
+}
+
+#[test]
+fn the_home_crashes() {
+    let budget = Budget { crashes: 1, ..sends(2) };
+    check("home crash", Setup { budget, home_crashes: true, ..Setup::default() });
+}
+
+#[test]
+fn a_node_leaves() {
+    let budget = Budget { crashes: 1, leaves: 1, ..sends(1) };
+    check("leave", Setup { budget, ..Setup::default() });
+}
+
+#[test]
+fn a_node_oversleeps() {
+    let budget = Budget { sleeps: 1, give_ups: 1, ..sends(1) };
+    check("oversleep", Setup { budget, ..Setup::default() });
+}
+
+#[test]
+fn a_depth_bound_holds_references_back() {
+    let setup = Setup { policy: Policy::Adopting, depth_max: 2, ..Setup::default() };
+    check("depth 2", Setup { budget: sends(2), ..setup });
+}
+
+#[test]
+fn holders_are_adopted() {
+    let setup = Setup { policy: Policy::Adopting, idle: true, ..Setup::default() };
+    check("adopting", Setup { budget: sends(2), ..setup });
+    let keeps = Setup { keeper: Some(C), ..setup };
+    check("adopting, keeper", Setup { budget: sends(2), ..keeps });
+    let budget = Budget { give_ups: 1, ..sends(1) };
+    check("adopting, give-up, keeper", Setup { budget, ..keeps });
+}
+
+#[test]
+fn holders_are_listed_at_receipt() {
+    check("listing", Setup { budget: sends(2), policy: Policy::Listing, ..Setup::default() });
+}
+
+#[test]
+fn the_model_catches_planted_faults_and_mutants() {
+    let setup = |budget| Setup { budget, ..Setup::default() };
+    let passing = setup(sends(3));
+    let drafting = Setup { drafts: true, ..setup(Budget { roll_backs: 1, ..sends(3) }) };
+    let given_up = setup(Budget { give_ups: 1, ..sends(3) });
+    let twice = setup(Budget { give_ups: 2, ..sends(3) });
+    let crash = setup(Budget { crashes: 1, ..sends(2) });
+    let chain = Setup { nodes: 4, chain: true, ..setup(Budget { give_ups: 2, ..sends(0) }) };
+    let two_objects = Setup { objects: 2, ..setup(sends(4)) };
     for (fault, setup) in [
         (Fault::AcknowledgedEarly, passing),
         (Fault::AcknowledgementSampledLate, drafting),
         (Fault::ReleasesBeforeReferences, drafting),
         (Fault::NotTakenBack, drafting),
+        (Fault::CountedLate, drafting),
         (Fault::Overtaking, passing),
         (Fault::DeliveredTwice, passing),
         (Fault::Lost, passing),
+        (Fault::GraceTooShort, crash),
+        (Fault::RerootNotSent, given_up),
+        (Fault::RerootNotPassedOn, chain),
     ] {
-        let setup = Setup { fault: Some(fault), ..setup };
-        let checker = Model::new(setup).checker().threads(2).spawn_bfs().join();
-        let caught: Vec<_> = checker
-            .model()
-            .properties()
-            .iter()
-            .filter(|property| matches!(property.expectation, stateright::Expectation::Always))
-            .filter_map(|property| {
-                checker.discovery(property.name).map(|path| (property.name, path))
-            })
-            .collect();
-        for (name, path) in &caught {
-            println!("{fault:?}: {name}, after {} steps", path.clone().into_actions().len());
-        }
-        assert!(!caught.is_empty(), "{fault:?} was not caught");
+        catches(&format!("{fault:?}"), Setup { fault: Some(fault), ..setup });
     }
+    for (mutant, setup) in [
+        (Mutant::NoEstate, crash),
+        (Mutant::OrphanForwards, given_up),
+        (Mutant::IndexReused, two_objects),
+        (Mutant::PinsGoAtOnce, twice),
+        (Mutant::StaleParent, given_up),
+        (Mutant::TwoParents, passing),
+        (Mutant::OrphanTakesAnyParent, given_up),
+        (Mutant::HomeLossNotTold, given_up),
+        (Mutant::AdoptionNotRetried, given_up),
+        (Mutant::LateAdoptionKept, given_up),
+        (Mutant::OldParentNotReleased, Setup { idle: true, ..passing }),
+    ] {
+        catches(&format!("{mutant:?}"), Setup { mutant: Some(mutant), ..setup });
+    }
+}
+
+fn catches(name: &str, setup: Setup) {
+    let checker = Model::new(setup)
+        .checker()
+        .threads(2)
+        .finish_when(HasDiscoveries::AnyFailures)
+        .spawn_bfs()
+        .join();
+    let caught: Vec<_> = checker
+        .discoveries()
+        .into_iter()
+        .map(|(property, path)| format!("{property}, after {} steps", path.into_actions().len()))
+        .collect();
+    println!("{name}: {caught:?}, {} distinct states", checker.unique_state_count());
+    assert!(!caught.is_empty(), "{name} was not caught");
 }

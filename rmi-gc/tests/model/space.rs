@@ -1,6 +1,6 @@
 //! The collector as a state space.
 
-use rmi_gc::{NodeId, ObjectId, ObjectIndex};
+use rmi_gc::{Millis, Mutant, NodeId, ObjectId, ObjectIndex, Policy, Rules};
 use stateright::Property;
 
 use crate::faults::Fault;
@@ -10,32 +10,61 @@ use crate::world::{A, Action, World};
 /// How large a world is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup {
-    /// References sent in all.
-    pub(crate) sends: u8,
+    pub(crate) budget: Budget,
     /// References to one object on one frame, at most.
     pub(crate) copies: u8,
     pub(crate) objects: u8,
     pub(crate) nodes: u8,
     /// Whether other steps may come between beginning a frame and letting it go.
     pub(crate) drafts: bool,
-    /// Frames rolled back in all.
-    pub(crate) roll_backs: u8,
-    /// Sessions given up in all.
-    pub(crate) give_ups: u8,
+    /// Whether it begins with a reference that was passed down from node to node and is held by the last one only.
+    pub(crate) chain: bool,
+    /// Whether idle holders want to be adopted.
+    pub(crate) idle: bool,
+    /// Whether it may be the home that crashes.
+    pub(crate) home_crashes: bool,
+    /// A node that never drops its last handle.
+    pub(crate) keeper: Option<NodeId>,
+    pub(crate) policy: Policy,
+    pub(crate) depth_max: u8,
     pub(crate) fault: Option<Fault>,
+    pub(crate) mutant: Option<Mutant>,
+}
+
+/// How often something may happen.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub(crate) struct Budget {
+    /// References sent.
+    pub(crate) sends: u8,
+    /// Frames rolled back.
+    pub(crate) roll_backs: u8,
+    /// Sessions given up although both sides live and are connected.
+    pub(crate) give_ups: u8,
+    /// Connections lost.
+    pub(crate) cuts: u8,
+    pub(crate) crashes: u8,
+    /// Nodes that ask their children to be adopted.
+    pub(crate) leaves: u8,
+    /// Nodes that sleep for longer than the grace.
+    pub(crate) sleeps: u8,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         Self {
-            sends: 3,
+            budget: Budget { sends: 3, ..Budget::default() },
             copies: 1,
             objects: 1,
             nodes: 3,
             drafts: false,
-            roll_backs: 0,
-            give_ups: 0,
+            chain: false,
+            idle: false,
+            home_crashes: false,
+            keeper: None,
+            policy: Policy::Hierarchical,
+            depth_max: 4,
             fault: None,
+            mutant: None,
         }
     }
 }
@@ -50,9 +79,7 @@ pub(crate) struct Model {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct State {
     pub(crate) world: World,
-    pub(crate) sends_left: u8,
-    pub(crate) roll_backs_left: u8,
-    pub(crate) give_ups_left: u8,
+    pub(crate) left: Budget,
     /// What went wrong on the way here; nothing happens any more.
     pub(crate) violation: Option<String>,
 }
@@ -72,11 +99,13 @@ impl stateright::Model for Model {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
+        let Setup { policy, depth_max, mutant, .. } = self.setup;
+        let rules = Rules { policy, depth_max, mutant, grace: Millis(1) };
+        let Setup { nodes, objects, .. } = self.setup;
+        let world = World::new(usize::from(nodes), usize::from(objects), rules);
         vec![State {
-            world: World::new(usize::from(self.setup.nodes), usize::from(self.setup.objects)),
-            sends_left: self.setup.sends,
-            roll_backs_left: self.setup.roll_backs,
-            give_ups_left: self.setup.give_ups,
+            world: if self.setup.chain { chain(world) } else { world },
+            left: self.setup.budget,
             violation: None,
         }]
     }
@@ -87,21 +116,9 @@ impl stateright::Model for Model {
 
     fn next_state(&self, before: &State, action: Action) -> Option<State> {
         let mut after = before.clone();
-        match &action {
-            Action::Send { objects, .. } | Action::Draft { objects, .. } => {
-                after.sends_left -= u8::try_from(objects.len()).expect("few copies");
-            }
-            Action::RollBack { .. } => after.roll_backs_left -= 1,
-            Action::GiveUp { .. } => after.give_ups_left -= 1,
-            Action::Write { .. }
-            | Action::Deliver { .. }
-            | Action::Drop { .. }
-            | Action::Flush { .. }
-            | Action::Acknowledge { .. }
-            | Action::Notice { .. } => {}
-        }
+        after.left.spend(&before.world, &action);
         match self.step(&mut after.world, &action) {
-            Ok(effects) => self.witnesses.watch(&before.world, &action, &effects, &after.world),
+            Ok(_) => self.witnesses.watch(&before.world, &action, &after.world),
             Err(violation) => after.violation = Some(violation),
         }
         Some(after)
@@ -110,16 +127,64 @@ impl stateright::Model for Model {
     fn properties(&self) -> Vec<Property<Self>> {
         let mut properties = vec![
             Property::always("no peer is blamed", |_, state: &State| state.violation.is_none()),
-            Property::always("S1: what is held lives", Model::held_objects_live),
+            Property::always("S1, S2: what is held lives", Model::held_objects_live),
             Property::always("S3: counts agree", Model::counts_agree),
             Property::always("S4: parents form a forest", Model::parents_form_a_forest),
             Property::always("nothing is dropped twice", Model::nothing_is_dropped_twice),
             Property::always("L1: nothing is left at the end", Model::nothing_is_left_at_the_end),
+            Property::always("S2, L2: nobody is left in doubt", Model::nobody_is_left_in_doubt),
+            Property::always("L3: no zombie is left", Model::no_zombie_is_left_at_the_end),
         ];
-        if self.setup.fault.is_none() {
+        if self.setup.fault.is_none() && self.setup.mutant.is_none() {
             properties.extend(witnesses::properties(&self.setup));
         }
         properties
+    }
+}
+
+/// A reference is passed down, and dropped by all but the last.
+fn chain(mut world: World) -> World {
+    let object = ObjectId { home: A, index: ObjectIndex(1) };
+    let nodes: Vec<_> = world.nodes().collect();
+    for hop in nodes.windows(2) {
+        let &[from, to] = hop else { unreachable!("windows of two") };
+        for action in [
+            Action::Send { from, to, objects: vec![object] },
+            Action::Deliver { from, to },
+            Action::Drop { node: from, object },
+        ] {
+            let _ = world.step(&action).expect("nobody misbehaves");
+        }
+    }
+    world
+}
+
+impl Budget {
+    fn spend(&mut self, world: &World, action: &Action) {
+        match action {
+            Action::Send { objects, .. } | Action::Draft { objects, .. } => {
+                self.sends -= u8::try_from(objects.len()).expect("few copies");
+            }
+            Action::RollBack { .. } => self.roll_backs -= 1,
+            Action::GiveUp { by, peer } => {
+                self.give_ups -= u8::from(world.is_open(*by, *peer));
+            }
+            Action::Cut { .. } => self.cuts -= 1,
+            Action::Crash { .. } => self.crashes -= 1,
+            Action::Leave { .. } => self.leaves -= 1,
+            Action::Oversleep { .. } => self.sleeps -= 1,
+            Action::Write { .. }
+            | Action::Deliver { .. }
+            | Action::Drop { .. }
+            | Action::Flush { .. }
+            | Action::Acknowledge { .. }
+            | Action::Notice { .. }
+            | Action::Open { .. }
+            | Action::Heal { .. }
+            | Action::Learn { .. }
+            | Action::Adopt { .. }
+            | Action::Expire { .. } => {}
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use expect_test::Expect;
-use rmi_gc::{Frame, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, WireReference};
+use rmi_gc::{Frame, Rules, NodeId, ObjectId, ObjectIndex, Notice, PeerMisbehaved, Waiting, WireReference};
 
 use crate::world::{A, Action, Letter, World};
 
@@ -22,7 +22,7 @@ impl Script {
     }
 
     pub(crate) fn among(nodes: usize) -> Self {
-        Self { world: World::new(nodes, 1), transcript: String::new() }
+        Self { world: World::new(nodes, 1, Rules::default()), transcript: String::new() }
     }
 
     pub(crate) fn step(&mut self, action: Action) -> &mut Self {
@@ -56,12 +56,27 @@ impl Script {
             Action::Drop { node, object } => format!("{node} drops {object}"),
             Action::GiveUp { by, peer } => format!("{by} gives {peer} up"),
             Action::Notice { node, peer } => format!("{node} notices that {peer} gave it up"),
+            Action::Open { one, other } => format!("{one} and {other} have a session"),
+            Action::Cut { one, other } => format!("{one} and {other} lose their connection"),
+            Action::Heal { one, other } => format!("{one} and {other} have a connection again"),
+            Action::Crash { node } => format!("{node} crashes"),
+            Action::Learn { node, home } => format!("{node} learns that {home} is no more"),
+            Action::Adopt { node, object } => format!("{node} wants to be adopted for {object}"),
+            Action::Leave { node } => format!("{node} is about to leave"),
+            Action::Oversleep { node } => format!("{node} slept for longer than the grace"),
+            Action::Expire { node } => format!("at {node}, the grace is over"),
         };
         for object in &effects.arrived {
             write!(line, "; {object} arrives").expect("a string takes all");
         }
         for object in &effects.lost {
             write!(line, "; {object} is lost").expect("a string takes all");
+        }
+        for (object, waiting) in &effects.waiting {
+            match waiting {
+                Waiting::GoOn => {}
+                Waiting::Fail => write!(line, "; {object} is broken").expect("a string takes all"),
+            }
         }
         for object in &effects.freed {
             write!(line, "; {object} is FREED").expect("a string takes all");
@@ -144,11 +159,14 @@ fn number(letter: &Letter) -> String {
 }
 
 fn letter(letter: &Letter) -> String {
-    let Frame { number, ack, references, releases } = match letter {
+    let Frame { number, ack, adopted, references, notices, releases } = match letter {
         Letter::Acknowledgement(up_to) => return format!("ack {up_to}"),
         Letter::Frame { frame, .. } => frame,
     };
     let mut line = format!("{number} ack {ack}");
+    for object in adopted {
+        write!(line, ", adopted for {object}").expect("a string takes all");
+    }
     for reference in references {
         let name = match reference {
             WireReference::Described { index, object, depth } => {
@@ -159,6 +177,14 @@ fn letter(letter: &Letter) -> String {
             WireReference::YoursByKey { object } => format!("your {object} by key"),
         };
         write!(line, ", {name}").expect("a string takes all");
+    }
+    for notice in notices {
+        let said = match notice {
+            Notice::Adopt { object } => format!("adopt me for {object}"),
+            Notice::Gone { object } => format!("{object} is gone"),
+            Notice::Path { index, news } => format!("{news:?} my {index}"),
+        };
+        write!(line, ", {said}").expect("a string takes all");
     }
     for release in releases {
         write!(line, ", release {} ×{}", release.index, release.count).expect("a string takes all");

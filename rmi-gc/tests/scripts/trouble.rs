@@ -120,17 +120,17 @@ fn an_orphan_takes_no_other_parent_and_owes_the_reference_back() {
             c sends b #1 ack #1, my x1 is o1@a at depth 2, release x1 ×1
             b gets #1 of c; o1@a arrives
                 a: exports 1, bridges 0, releases owed 0, indices remembered 0
-                  o1@a  Counting  local 1  children c ×1
+                  o1@a  Counting  local 1  children c ×1  estate of b
                 b: exports 0, bridges 1, releases owed 1, indices remembered 1
-                  o1@a  Counting  local 2  Broken
+                  o1@a  Counting  local 2  Suspect
                 c: exports 0, bridges 1, releases owed 0, indices remembered 2
                   o1@a  Counting  local 2  children b ×1  parent a x1 ×1  depth 1
             b drops o1@a
             b drops o1@a
-            b flushes to c #2 ack #1, release x1 ×1
+            b flushes to c #2 ack #1, Reroot my x1, release x1 ×1
             c gets #2 of b
                 a: exports 1, bridges 0, releases owed 0, indices remembered 0
-                  o1@a  Counting  local 1  children c ×1
+                  o1@a  Counting  local 1  children c ×1  estate of b
                 b: exports 0, bridges 0, releases owed 0, indices remembered 1
                 c: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 2  parent a x1 ×1  depth 1
@@ -158,11 +158,11 @@ fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
             b sends c #1 ack #0, my x1 is o1@a at depth 2
             c gets #1 of b; o1@a arrives
             a drops o1@a
-            a gives b up; o1@a is FREED
+            a gives b up
             b notices that a gave it up
             c sends a #1 ack #0, your o1@a by key
             c drops o1@a
-            a gets #1 of c; o1@a is lost
+            a gets #1 of c; o1@a arrives
             a tells c ack #1
             c gets an acknowledgement of a
             c flushes to b #1 ack #1, release x1 ×1
@@ -170,7 +170,8 @@ fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
             b drops o1@a
             b tells c ack #1
             c gets an acknowledgement of b
-                a: empty
+                a: exports 1, bridges 0, releases owed 0, indices remembered 0
+                  o1@a  Counting  local 1  estate of b
                 b: empty
                 c: empty
         "#]]);
@@ -191,9 +192,9 @@ fn an_orphan_takes_its_grandchild_for_no_parent() {
             d sends b #1 ack #0, my x1 is o1@a at depth 4
             b gets #1 of d; o1@a arrives
                 a: exports 1, bridges 0, releases owed 0, indices remembered 0
-                  o1@a  Counting  local 1
+                  o1@a  Counting  local 1  estate of b
                 b: exports 0, bridges 1, releases owed 1, indices remembered 1
-                  o1@a  Counting  local 2  children c ×1  Broken
+                  o1@a  Counting  local 2  children c ×1  Suspect
                 c: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  children d ×1  parent b x1 ×1  depth 2
                 d: exports 0, bridges 1, releases owed 0, indices remembered 1

@@ -1,0 +1,118 @@
+//! Deliberate faults of the joiner, to show that the model catches them. Built for tests only.
+
+use crate::{
+    Collector, Entry, ExportIndex, NodeId, ObjectId, Orders, Parent, Rules, Standing,
+};
+use crate::estate::Estate;
+
+/// What the joiner does wrong.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Mutant {
+    /// A bridge whose path is in doubt passes references on.
+    OrphanForwards,
+    /// Every entry that is passed on gets the same number.
+    IndexReused,
+    /// Pins for a peer that is given up are let go.
+    PinsGoAtOnce,
+    /// A bridge whose parent is given up keeps it.
+    StaleParent,
+    /// A bridge takes whoever sends a reference for its parent, and keeps the old one's count.
+    TwoParents,
+    /// An orphan takes whoever sends a reference for its parent.
+    OrphanTakesAnyParent,
+    /// A bridge that loses its home as parent does not tell its children.
+    HomeLossNotTold,
+    /// The session with the home is lost while adopting, and the adoption is waited for.
+    AdoptionNotRetried,
+    /// An adoption that comes when the entry is gone is kept.
+    LateAdoptionKept,
+    /// An adoption releases nothing to the old parent.
+    OldParentNotReleased,
+    /// Nothing is kept of a peer that is given up.
+    NoEstate,
+}
+
+impl Collector {
+    fn mutant(&self, mutant: Mutant) -> bool {
+        self.rules.mutant == Some(mutant)
+    }
+
+    pub(crate) fn before_naming(&mut self, object: ObjectId) {
+        if self.mutant(Mutant::IndexReused) {
+            self.next_index = 1;
+        }
+        if self.mutant(Mutant::OrphanForwards)
+            && let Entry::Bridge(bridge) = self.held(object)
+            && bridge.standing != Standing::Broken
+        {
+            bridge.standing = Standing::Confirmed;
+        }
+    }
+
+    pub(crate) fn before_giving_up(&mut self, peer: NodeId) {
+        if !self.mutant(Mutant::PinsGoAtOnce) {
+            return;
+        }
+        for entry in self.entries.values_mut() {
+            if let Entry::Bridge(bridge) = entry {
+                bridge.pins.remove(peer);
+            }
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn after_giving_up(&self, before: &Entry, after: &mut Entry, orders: Orders) -> Orders {
+        let Some(mutant) = self.mutant else { return orders };
+        match (mutant, before, after) {
+            (Mutant::NoEstate, _, Entry::Home(home)) => {
+                home.estate = Estate::default();
+                Orders::fate(home.fate())
+            }
+            (Mutant::NoEstate, _, Entry::Bridge(bridge)) => {
+                bridge.estate = Estate::default();
+                Orders { fate: bridge.fate(), ..orders }
+            }
+            (Mutant::StaleParent, Entry::Bridge(before), Entry::Bridge(bridge)) => {
+                bridge.parent = before.parent;
+                orders
+            }
+            (Mutant::HomeLossNotTold, Entry::Bridge(before), Entry::Bridge(_))
+                if before.depth == 1 =>
+            {
+                Orders { tell: None, ..orders }
+            }
+            _ => orders,
+        }
+    }
+
+    pub(crate) fn after_adoption(&self, orders: Orders) -> Orders {
+        match self.mutant {
+            Some(Mutant::OldParentNotReleased) => Orders { release: None, ..orders },
+            _ => orders,
+        }
+    }
+
+    /// Whether a wrong parent was taken.
+    pub(crate) fn takes_any_parent(
+        &self,
+        entry: &mut Entry,
+        object: ObjectId,
+        from: NodeId,
+        index: ExportIndex,
+    ) -> bool {
+        let Entry::Bridge(bridge) = entry else { return false };
+        let takes = match (self.mutant, bridge.parent) {
+            (Some(Mutant::TwoParents), Some(parent)) => parent.peer != from,
+            (Some(Mutant::OrphanTakesAnyParent), None) => true,
+            _ => false,
+        };
+        if takes && from != object.home {
+            bridge.local += 1;
+            bridge.parent = Some(Parent { peer: from, index, received: 1 });
+            bridge.standing = Standing::Confirmed;
+            return true;
+        }
+        false
+    }
+}
