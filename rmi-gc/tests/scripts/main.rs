@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_EXPECT=1 cargo test -p rmi-gc --test scripts` writes them anew.
 
+mod adoption;
+mod doubt;
 mod passing;
 mod script;
 mod trouble;

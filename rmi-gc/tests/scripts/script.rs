@@ -130,6 +130,41 @@ impl Script {
         self.step(Action::GiveUp { by, peer }).step(Action::Notice { node: peer, peer: by })
     }
 
+    pub(crate) fn open(&mut self, one: NodeId, other: NodeId) -> &mut Self {
+        self.step(Action::Open { one, other })
+    }
+
+    pub(crate) fn cut(&mut self, one: NodeId, other: NodeId) -> &mut Self {
+        self.step(Action::Cut { one, other })
+    }
+
+    pub(crate) fn heal(&mut self, one: NodeId, other: NodeId) -> &mut Self {
+        self.step(Action::Heal { one, other })
+    }
+
+    /// A node crashes, and all others give it up.
+    pub(crate) fn crash(&mut self, node: NodeId) -> &mut Self {
+        self.step(Action::Crash { node });
+        let alive: Vec<_> = self.world.nodes().filter(|by| self.world.is_alive(*by)).collect();
+        for by in alive {
+            self.step(Action::GiveUp { by, peer: node });
+        }
+        self
+    }
+
+    pub(crate) fn adopt(&mut self, node: NodeId) -> &mut Self {
+        self.step(Action::Adopt { node, object: OBJECT })
+    }
+
+    /// Notices leave and arrive, there and back.
+    pub(crate) fn ask(&mut self, node: NodeId, home: NodeId) -> &mut Self {
+        self.flush(node, home).flush(home, node)
+    }
+
+    pub(crate) fn expire(&mut self, node: NodeId) -> &mut Self {
+        self.step(Action::Expire { node })
+    }
+
     /// Shows all that the nodes share.
     pub(crate) fn tables(&mut self) -> &mut Self {
         let tables: Vec<_> =

@@ -144,6 +144,7 @@ fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
         .pass(B, C)
         .drop(A)
         .give_up(A, B)
+        .expire(A)
         .send(C, A)
         .drop(C)
         .arrive(C, A)
@@ -160,9 +161,10 @@ fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
             a drops o1@a
             a gives b up
             b notices that a gave it up
+            at a, the grace is over; o1@a is FREED
             c sends a #1 ack #0, your o1@a by key
             c drops o1@a
-            a gets #1 of c; o1@a arrives
+            a gets #1 of c; o1@a is lost
             a tells c ack #1
             c gets an acknowledgement of a
             c flushes to b #1 ack #1, release x1 ×1
@@ -170,8 +172,7 @@ fn a_reference_that_comes_home_too_late_is_lost_and_nothing_else() {
             b drops o1@a
             b tells c ack #1
             c gets an acknowledgement of b
-                a: exports 1, bridges 0, releases owed 0, indices remembered 0
-                  o1@a  Counting  local 1  estate of b
+                a: empty
                 b: empty
                 c: empty
         "#]]);
