@@ -185,14 +185,19 @@ impl Bridge {
     fn in_doubt(&mut self, home: HomeSession) -> Orders {
         let tell = if self.children_worry() { None } else { self.tell(News::Reroot) };
         match (self.standing, home) {
-            (Standing::Broken, _) | (Standing::Adopting { voluntary: false }, HomeSession::Exists) => {
-                Orders::NONE
-            }
-            (Standing::Confirmed | Standing::Adopting { .. } | Standing::Suspect, HomeSession::Exists) => {
+            (Standing::Broken, _)
+            | (Standing::Adopting { voluntary: false }, HomeSession::Exists) => Orders::NONE,
+            (
+                Standing::Confirmed | Standing::Adopting { .. } | Standing::Suspect,
+                HomeSession::Exists,
+            ) => {
                 self.standing = Standing::Adopting { voluntary: false };
                 Orders { adopt: true, tell, ..Orders::NONE }
             }
-            (Standing::Confirmed | Standing::Adopting { .. } | Standing::Suspect, HomeSession::Absent) => {
+            (
+                Standing::Confirmed | Standing::Adopting { .. } | Standing::Suspect,
+                HomeSession::Absent,
+            ) => {
                 self.standing = Standing::Suspect;
                 Orders { tell, ..Orders::NONE }
             }

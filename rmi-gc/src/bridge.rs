@@ -162,7 +162,9 @@ impl Bridge {
     ) -> Result<Sent, CannotForward> {
         match self.standing {
             Standing::Confirmed | Standing::Adopting { voluntary: true } => {}
-            Standing::Adopting { voluntary: false } | Standing::Suspect => return Err(CannotForward::Suspect),
+            Standing::Adopting { voluntary: false } | Standing::Suspect => {
+                return Err(CannotForward::Suspect);
+            }
             Standing::Broken => return Err(CannotForward::Broken),
         }
         if let Some(parent) = &self.parent

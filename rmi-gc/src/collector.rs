@@ -1,12 +1,12 @@
 //! The entries and ledgers of one node, joined: facts in, effects out.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Bridge, CannotForward, Entry, EntrySnapshot, ExportIndex, Fate, Forwarding, Frame,
-    FrameNumber, Home, Ledger, Millis, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, Policy,
-    Sent, Snapshot, Timings, Waiting, WireReference, WireRelease,
+    Bridge, CannotForward, Entry, EntrySnapshot, ExportIndex, Fate, Forwarding, Frame, FrameNumber,
+    Home, Ledger, Millis, NodeId, ObjectId, ObjectIndex, PeerMisbehaved, Policy, Sent, Snapshot,
+    Timings, Waiting, WireReference, WireRelease,
 };
 
 /// The collector of one node, over one table.

@@ -8,6 +8,7 @@ use crate::{Millis, NodeId};
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub(crate) struct Estate {
     /// Never empty.
+    #[expect(clippy::box_collection, reason = "a map in place would add two words to every entry")]
     deadlines: Option<Box<BTreeMap<NodeId, Millis>>>,
 }
 

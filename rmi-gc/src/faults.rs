@@ -2,8 +2,8 @@
 
 use crate::collector::Session;
 use crate::{
-    Collector, Effects, Entry, ExportIndex, Fate, HomeSession, Millis, News, NodeId, Notice,
-    ObjectId, Orders, PeerMisbehaved, Release, Tell,
+    Collector, Effects, Entry, ExportIndex, HomeSession, Millis, News, NodeId, Notice, ObjectId,
+    Orders, PeerMisbehaved, Release, Tell,
 };
 
 impl Collector {
@@ -54,18 +54,20 @@ impl Collector {
         if self.rules.mutant == Some(crate::Mutant::AdoptionNotRetried) {
             return Effects::default();
         }
-        self.each(|object, entry, _| match object.home == peer {
-            true => entry.home_session_opened(),
-            false => Orders::NONE,
-        })
+        self.each(
+            |object, entry, _| {
+                if object.home == peer { entry.home_session_opened() } else { Orders::NONE }
+            },
+        )
     }
 
     /// `home` is known to be gone for good: a new incarnation stands in its place (rule 13).
     pub fn incarnation_ended(&mut self, home: NodeId) -> Effects {
-        self.each(|object, entry, _| match object.home == home {
-            true => entry.object_gone(),
-            false => Orders::NONE,
-        })
+        self.each(
+            |object, entry, _| {
+                if object.home == home { entry.object_gone() } else { Orders::NONE }
+            },
+        )
     }
 
     /// This process slept for longer than the grace (rule 18).
@@ -166,7 +168,11 @@ impl Collector {
         let found = self.entries.get_mut(&object);
         let exists = found.map(|entry| entry.adopts(holder)).is_some();
         let ledger = &mut self.session(holder).ledger;
-        if exists { ledger.owe_adopted(object) } else { ledger.owe_gone(object) }
+        if exists {
+            ledger.owe_adopted(object)
+        } else {
+            ledger.owe_gone(object)
+        }
         Ok(())
     }
 
@@ -219,12 +225,5 @@ impl Collector {
             let Session { ledger, .. } = self.session(to);
             ledger.owe(index, count);
         }
-    }
-}
-
-impl Orders {
-    /// Whether the step that gave them was the entry's last.
-    pub fn is_last(&self) -> bool {
-        self.fate != Fate::Kept
     }
 }

@@ -51,7 +51,12 @@ impl<D: Clone> Ledger<D> {
         reason = "a ledger begins with its session, not anywhere"
     )]
     pub fn new() -> Self {
-        Self { imports: Imports::new(), releases: Releases::new(), pins: Pins::new(), notices: Notices::new() }
+        Self {
+            imports: Imports::new(),
+            releases: Releases::new(),
+            pins: Pins::new(),
+            notices: Notices::new(),
+        }
     }
 
     /// A reference arrived that the peer named by its `index`, with a description: remembers the meaning.

@@ -1,9 +1,7 @@
 //! Deliberate faults of the joiner, to show that the model catches them. Built for tests only.
 
-use crate::{
-    Collector, Entry, ExportIndex, NodeId, ObjectId, Orders, Parent, Rules, Standing,
-};
 use crate::estate::Estate;
+use crate::{Collector, Entry, ExportIndex, NodeId, ObjectId, Orders, Parent, Rules, Standing};
 
 /// What the joiner does wrong.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -62,35 +60,39 @@ impl Collector {
 }
 
 impl Rules {
-    pub(crate) fn after_giving_up(&self, before: &Entry, after: &mut Entry, orders: Orders) -> Orders {
-        let Some(mutant) = self.mutant else { return orders };
-        match (mutant, before, after) {
-            (Mutant::NoEstate, _, Entry::Home(home)) => {
+    pub(crate) fn after_giving_up(
+        &self,
+        before: &Entry,
+        after: &mut Entry,
+        orders: Orders,
+    ) -> Orders {
+        let mutant = |mutant| self.mutant == Some(mutant);
+        match after {
+            Entry::Home(home) if mutant(Mutant::NoEstate) => {
                 home.estate = Estate::default();
-                Orders::fate(home.fate())
+                return Orders::fate(home.fate());
             }
-            (Mutant::NoEstate, _, Entry::Bridge(bridge)) => {
+            Entry::Bridge(bridge) if mutant(Mutant::NoEstate) => {
                 bridge.estate = Estate::default();
-                Orders { fate: bridge.fate(), ..orders }
+                return Orders { fate: bridge.fate(), ..orders };
             }
-            (Mutant::StaleParent, Entry::Bridge(before), Entry::Bridge(bridge)) => {
-                bridge.parent = before.parent;
-                orders
+            Entry::Bridge(bridge) if mutant(Mutant::StaleParent) => {
+                bridge.parent = before.parent();
             }
-            (Mutant::HomeLossNotTold, Entry::Bridge(before), Entry::Bridge(_))
-                if before.depth == 1 =>
-            {
-                Orders { tell: None, ..orders }
-            }
-            _ => orders,
+            Entry::Home(_) | Entry::Bridge(_) => {}
         }
+        let below_home = matches!(before, Entry::Bridge(bridge) if bridge.depth == 1);
+        if below_home && mutant(Mutant::HomeLossNotTold) {
+            return Orders { tell: None, ..orders };
+        }
+        orders
     }
 
     pub(crate) fn after_adoption(&self, orders: Orders) -> Orders {
-        match self.mutant {
-            Some(Mutant::OldParentNotReleased) => Orders { release: None, ..orders },
-            _ => orders,
+        if self.mutant == Some(Mutant::OldParentNotReleased) {
+            return Orders { release: None, ..orders };
         }
+        orders
     }
 
     /// Whether a wrong parent was taken.
@@ -102,10 +104,9 @@ impl Rules {
         index: ExportIndex,
     ) -> bool {
         let Entry::Bridge(bridge) = entry else { return false };
-        let takes = match (self.mutant, bridge.parent) {
-            (Some(Mutant::TwoParents), Some(parent)) => parent.peer != from,
-            (Some(Mutant::OrphanTakesAnyParent), None) => true,
-            _ => false,
+        let takes = match bridge.parent {
+            Some(parent) => self.mutant == Some(Mutant::TwoParents) && parent.peer != from,
+            None => self.mutant == Some(Mutant::OrphanTakesAnyParent),
         };
         if takes && from != object.home {
             bridge.local += 1;

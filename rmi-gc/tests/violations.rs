@@ -1,8 +1,8 @@
 //! S5: what a peer may not say, and that saying it gains nothing.
 
-use rmi_gc::{Millis, News, Notice, 
-    Collector, ExportIndex, Frame, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved,
-    WireReference, WireRelease,
+use rmi_gc::{
+    Collector, ExportIndex, Frame, FrameNumber, Millis, News, NodeId, Notice, ObjectId,
+    ObjectIndex, PeerMisbehaved, WireReference, WireRelease,
 };
 
 /// The node under test, the peer that lies to it, and one that does not.

@@ -147,9 +147,7 @@ impl Model {
         let depth_max = self.setup.policy.depth_max(self.setup.depth_max);
         let entry = state.world.node(node).entry(object);
         handles(state, node, object) > 0
-            && entry.is_some_and(|entry| {
-                entry.forwarding(object, to, depth_max) == Forwarding::Now
-            })
+            && entry.is_some_and(|entry| entry.forwarding(object, to, depth_max) == Forwarding::Now)
     }
 }
 

@@ -45,9 +45,8 @@ impl Model {
 
     /// S3: sent and not released is in flight, or received, or on its way back.
     pub(crate) fn counts_agree(&self, state: &State) -> bool {
-        pairs(&state.world)
-            .filter(|(from, to)| is_in_session(&state.world, *from, *to))
-            .all(|(from, to)| {
+        pairs(&state.world).filter(|(from, to)| is_in_session(&state.world, *from, *to)).all(
+            |(from, to)| {
                 let shares = self.total(|object| {
                     state.world.node(from).entry(object).map_or(0, |entry| entry.share_of(to))
                 });
@@ -65,7 +64,8 @@ impl Model {
                 let adopted = state.world.node(from).ledger(to).map_or(0, Ledger::owed_adopted);
                 let adopted = u32::try_from(adopted).expect("few adoptions");
                 shares == adopted + counted_in(link) + received + owed + released_in(back)
-            })
+            },
+        )
     }
 
     /// S4: from every bridge, parents lead to the home, or to an orphan.
@@ -88,7 +88,8 @@ impl Model {
             let ledger = state.world.node(from).ledger(to);
             ledger.is_none_or(|ledger| ledger.is_empty())
         });
-        let freed = !state.world.is_alive(A) || self.objects().all(|object| state.world.freed.contains(&object));
+        let freed = !state.world.is_alive(A)
+            || self.objects().all(|object| state.world.freed.contains(&object));
         empty && settled && freed
     }
 

@@ -97,7 +97,8 @@ pub(crate) fn properties(setup: &Setup) -> Vec<Property<Model>> {
         ]);
     }
     if give_ups > 0 && setup.idle {
-        properties.extend(sometimes!["15: a voluntary adoption is called off" => back_to_confirmed]);
+        properties
+            .extend(sometimes!["15: a voluntary adoption is called off" => back_to_confirmed]);
     }
     if cuts > 0 {
         properties.extend(sometimes![
@@ -231,7 +232,8 @@ impl Witnesses {
         let to_home = |parent: Option<Parent>| parent.is_some_and(|parent| parent.peer == A);
         let rehomed = !to_home(old.parent) && to_home(new.parent);
         let doubt = |standing| matches!(standing, Adopting { voluntary: false } | Suspect);
-        let same_parent = old.parent.map(|parent| parent.peer) == new.parent.map(|parent| parent.peer);
+        let same_parent =
+            old.parent.map(|parent| parent.peer) == new.parent.map(|parent| parent.peer);
         let arrival = matches!(action, Action::Deliver { .. });
         see(&self.adopted, rehomed && old.standing == Adopting { voluntary: true });
         see(&self.adopted_in_doubt, rehomed && old.standing == Adopting { voluntary: false });
@@ -265,9 +267,8 @@ fn tells(node: &Collector, entry: &EntryView) -> bool {
 }
 
 fn notices_owed(world: &World) -> bool {
-    crate::space::pairs(world).any(|(from, to)| {
-        world.node(from).ledger(to).is_some_and(|ledger| ledger.has_notices())
-    })
+    crate::space::pairs(world)
+        .any(|(from, to)| world.node(from).ledger(to).is_some_and(|ledger| ledger.has_notices()))
 }
 
 fn see(witness: &AtomicBool, seen: bool) {

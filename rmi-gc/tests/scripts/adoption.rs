@@ -119,15 +119,8 @@ fn rule_9_a_reference_from_the_home_counts_as_adoption_and_the_answer_as_one_mor
 
 #[test]
 fn rule_10_and_12_an_object_is_gone_after_grace_and_its_holder_is_told() {
-    Script::new()
-        .pass(A, B)
-        .drop(A)
-        .give_up(A, B)
-        .expire(A)
-        .open(A, B)
-        .ask(B, A)
-        .tables()
-        .reads(expect![[r#"
+    Script::new().pass(A, B).drop(A).give_up(A, B).expire(A).open(A, B).ask(B, A).tables().reads(
+        expect![[r#"
             a sends b #1 ack #0, my x1 is o1@a at depth 1
             b gets #1 of a; o1@a arrives
             a drops o1@a
@@ -143,7 +136,8 @@ fn rule_10_and_12_an_object_is_gone_after_grace_and_its_holder_is_told() {
                 b: exports 0, bridges 1, releases owed 0, indices remembered 0
                   o1@a  Counting  local 1  Broken
                 c: empty
-        "#]]);
+        "#]],
+    );
 }
 
 #[test]
@@ -232,15 +226,8 @@ fn rule_12_a_middle_node_crashes_after_the_one_above_it() {
 
 #[test]
 fn rule_8_a_holder_that_comes_back_claims_its_estate() {
-    Script::new()
-        .pass(A, B)
-        .drop(A)
-        .give_up(A, B)
-        .tables()
-        .open(A, B)
-        .ask(B, A)
-        .tables()
-        .reads(expect![[r#"
+    Script::new().pass(A, B).drop(A).give_up(A, B).tables().open(A, B).ask(B, A).tables().reads(
+        expect![[r#"
             a sends b #1 ack #0, my x1 is o1@a at depth 1
             b gets #1 of a; o1@a arrives
             a drops o1@a
@@ -261,7 +248,8 @@ fn rule_8_a_holder_that_comes_back_claims_its_estate() {
                 b: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  parent a x1 ×1  depth 1
                 c: empty
-        "#]]);
+        "#]],
+    );
 }
 
 #[test]

@@ -168,14 +168,8 @@ fn rule_14_reroot_is_passed_on_and_confirm_as_well() {
 
 #[test]
 fn rule_15_a_voluntary_adoption_is_called_off_when_the_home_is_lost() {
-    Script::new()
-        .pass(A, B)
-        .pass(B, C)
-        .adopt(C)
-        .tables()
-        .give_up(A, C)
-        .tables()
-        .reads(expect![[r#"
+    Script::new().pass(A, B).pass(B, C).adopt(C).tables().give_up(A, C).tables().reads(expect![[
+        r#"
             a sends b #1 ack #0, my x1 is o1@a at depth 1
             b gets #1 of a; o1@a arrives
             b sends c #1 ack #0, my x1 is o1@a at depth 2
@@ -195,7 +189,8 @@ fn rule_15_a_voluntary_adoption_is_called_off_when_the_home_is_lost() {
                   o1@a  Counting  local 1  children c ×1  parent a x1 ×1  depth 1
                 c: exports 0, bridges 1, releases owed 0, indices remembered 1
                   o1@a  Counting  local 1  parent b x1 ×1  depth 2
-        "#]]);
+        "#
+    ]]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use expect_test::Expect;
-use rmi_gc::{Frame, Rules, NodeId, ObjectId, ObjectIndex, Notice, PeerMisbehaved, Waiting, WireReference};
+use rmi_gc::{
+    Frame, NodeId, Notice, ObjectId, ObjectIndex, PeerMisbehaved, Rules, Waiting, WireReference,
+};
 
 use crate::world::{A, Action, Letter, World};
 
