@@ -166,7 +166,7 @@ fn a_node_crashes() {
 
 #[test]
 fn two_of_four_nodes_crash() {
-    let budget = Budget { crashes: 2, ..sends(2) };
+    let budget = Budget { crashes: 2, ..sends(1) };
     check("four, two crashes", Setup { nodes: 4, budget, ..Setup::default() });
 }
 
@@ -184,7 +184,7 @@ fn a_node_leaves() {
 
 #[test]
 fn a_node_oversleeps() {
-    let budget = Budget { sleeps: 1, give_ups: 1, ..sends(1) };
+    let budget = Budget { sleeps: 1, ..sends(1) };
     check("oversleep", Setup { budget, ..Setup::default() });
 }
 

@@ -295,9 +295,12 @@ impl World {
                 if effects.lost.is_empty() {
                     assert_eq!(effects.arrived, meant, "an index meant something else");
                 }
-                let dangling = meant.iter().any(|object| self.freed.contains(object));
-                if dangling && self.excused.contains(&from) {
-                    // It was passed on by one who may have lost it.
+                let below = |object: &ObjectId| {
+                    let parent = self.node(to).entry(*object).and_then(|entry| entry.parent());
+                    self.freed.contains(object) || parent.is_some_and(|parent| parent.peer == from)
+                };
+                if self.excused.contains(&from) && meant.iter().any(below) {
+                    // It was sent by one who has lost it, perhaps before that one knew.
                     self.excused.insert(to);
                 }
                 Ok(effects)
