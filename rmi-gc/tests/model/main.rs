@@ -215,7 +215,6 @@ fn the_model_catches_planted_faults_and_mutants() {
     let passing = setup(sends(3));
     let drafting = Setup { drafts: true, ..setup(Budget { roll_backs: 1, ..sends(3) }) };
     let given_up = setup(Budget { give_ups: 1, ..sends(3) });
-    let twice = setup(Budget { give_ups: 2, ..sends(2) });
     let crash = setup(Budget { crashes: 1, ..sends(2) });
     let chain = Setup { nodes: 4, chain: true, ..setup(Budget { give_ups: 2, ..sends(0) }) };
     let two_objects = Setup { objects: 2, ..setup(sends(4)) };
@@ -238,7 +237,7 @@ fn the_model_catches_planted_faults_and_mutants() {
         (Mutant::NoEstate, crash),
         (Mutant::OrphanForwards, given_up),
         (Mutant::IndexReused, two_objects),
-        (Mutant::PinsGoAtOnce, twice),
+        (Mutant::PinsGoAtOnce, given_up),
         (Mutant::StaleParent, given_up),
         (Mutant::TwoParents, passing),
         (
