@@ -190,7 +190,7 @@ fn a_node_oversleeps() {
 
 #[test]
 fn a_depth_bound_holds_references_back() {
-    let setup = Setup { policy: Policy::Adopting, depth_max: 2, ..Setup::default() };
+    let setup = Setup { policy: Policy::Adopting, depth_max: 2, nodes: 4, ..Setup::default() };
     check("depth 2", Setup { budget: sends(2), ..setup });
 }
 
