@@ -30,7 +30,7 @@ pub use endpoint::{Endpoint, EndpointError};
 #[doc(no_inline)]
 pub use frame::{
     Body, Call, Description, Failure, Frame, FrameBuffer, FrameError, FrameLimits, FrameWriter,
-    Goodbye, Head, Origin, Outcome, Reference, Target, Thread, TooLarge, decode,
+    Goodbye, Head, News, Notice, Origin, Outcome, Reference, Target, Thread, TooLarge, decode,
 };
 #[doc(no_inline)]
 pub use handshake::{

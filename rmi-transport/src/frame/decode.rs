@@ -5,8 +5,8 @@ use bytes::{Buf, Bytes, BytesMut};
 use smallvec::SmallVec;
 
 use super::{
-    Body, Call, Description, Frame, FrameLimits, Goodbye, Origin, Outcome, Reader, Reference,
-    Target, Thread, code, varint,
+    Body, Call, Description, Frame, FrameLimits, Goodbye, News, Notice, Origin, Outcome, Reader,
+    Reference, Target, Thread, code, varint,
 };
 
 /// The longest length that makes sense, for a size that fits in 32 bits.
@@ -15,6 +15,7 @@ const LENGTH_BYTES_MAX: usize = 5;
 /// The shortest rows of the tables and lists, by which a count is checked before allocating.
 const REFERENCE_BYTES_MIN: usize = 2;
 const RELEASE_BYTES_MIN: usize = 2;
+const NOTICE_BYTES_MIN: usize = 2;
 const INTERFACE_BYTES: usize = 8;
 const ENDPOINT_BYTES_MIN: usize = 1;
 
@@ -145,7 +146,7 @@ fn length(buffer: &[u8], bytes_max: u32) -> Result<Option<(usize, usize)>, Frame
 fn envelope(reader: &mut Reader<'_>, limits: &FrameLimits) -> Result<Frame, FrameError> {
     let kind = reader.u8("kind")?;
     let own_flags = match kind {
-        code::CALL => code::KEY | code::THREAD,
+        code::CALL => code::KEY | code::THREAD | code::ADOPT,
         code::ANSWER => code::ERR | code::FAILED,
         code::CANCEL | code::CONTROL | code::GOODBYE => 0,
         unknown => return Err(FrameError::UnknownKind(unknown)),
@@ -163,11 +164,16 @@ fn envelope(reader: &mut Reader<'_>, limits: &FrameLimits) -> Result<Frame, Fram
         code::GOODBYE => goodbye(reader, limits)?,
         unknown => return Err(FrameError::UnknownKind(unknown)),
     };
+    let adopt = match &body {
+        Body::Call(call) => adopt(call, flags)?,
+        Body::Answer { .. } | Body::Cancel { .. } | Body::Control | Body::Goodbye { .. } => None,
+    };
     Ok(Frame {
         ack,
         wants_ack: flags & code::WANTS_ACK != 0,
         body,
         references: references(reader, flags, limits)?,
+        notices: notices(reader, flags, limits, adopt)?,
         releases: releases(reader, flags, limits)?,
         payload: Bytes::new(),
     })
@@ -185,6 +191,15 @@ fn call(reader: &mut Reader<'_>, flags: u8) -> Result<Call, FrameError> {
     let fingerprint = reader.u32("fingerprint")?;
     let thread = if flags & code::THREAD == 0 { None } else { Some(thread(reader)?) };
     Ok(Call { call, target, method, fingerprint, thread })
+}
+
+/// What the flag `ADOPT` stands for: the object that is called is to adopt its caller.
+fn adopt(call: &Call, flags: u8) -> Result<Option<Notice>, FrameError> {
+    match call.target {
+        _ if flags & code::ADOPT == 0 => Ok(None),
+        Target::Object { index, key } => Ok(Some(Notice::Adopt { index, key })),
+        Target::Export(_) => Err(FrameError::UnknownFlags { kind: code::CALL, flags }),
+    }
 }
 
 fn thread(reader: &mut Reader<'_>) -> Result<Thread, FrameError> {
@@ -281,6 +296,42 @@ fn description(
     };
     let description = Description { index, home, object, key, interfaces, endpoints, depth };
     Ok(Reference::Described(Box::new(description)))
+}
+
+fn notices(
+    reader: &mut Reader<'_>,
+    flags: u8,
+    limits: &FrameLimits,
+    of_the_call: Option<Notice>,
+) -> Result<Vec<Notice>, FrameError> {
+    let mut notices = Vec::from_iter(of_the_call);
+    if flags & code::NOTICES == 0 {
+        return Ok(notices);
+    }
+    let rows = reader.count("notices", limits.notices_max, NOTICE_BYTES_MIN)?;
+    if rows == 0 {
+        return Err(FrameError::EmptyTable("notices"));
+    }
+    notices.reserve(rows);
+    for _ in 0..rows {
+        notices.push(notice(reader)?);
+    }
+    Ok(notices)
+}
+
+fn notice(reader: &mut Reader<'_>) -> Result<Notice, FrameError> {
+    let tag = reader.u8("notice")?;
+    let index = reader.varint("notice")?;
+    let path = |news| Notice::Path { index, news };
+    Ok(match tag {
+        code::ADOPTED => Notice::Adopted { index },
+        code::ADOPT_BY_KEY => Notice::Adopt { index, key: reader.array("key")? },
+        code::GONE => Notice::Gone { index },
+        code::REROOT => path(News::Reroot),
+        code::CONFIRM => path(News::Confirm),
+        code::LEAVING => path(News::Leaving),
+        tag => return Err(FrameError::UnknownTag { what: "notice", tag }),
+    })
 }
 
 fn releases(

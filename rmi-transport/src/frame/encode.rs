@@ -2,11 +2,12 @@
 //! while the payload is written, and a frame that cannot be sent leaves no trace.
 
 use super::limits::{
-    ENDPOINTS_MAX, FRAME_BYTES_LEAST, INTERFACES_MAX, REFERENCES_MAX, RELEASES_MAX, TEXT_BYTES_MAX,
+    ENDPOINTS_MAX, FRAME_BYTES_LEAST, INTERFACES_MAX, NOTICES_MAX, REFERENCES_MAX, RELEASES_MAX,
+    TEXT_BYTES_MAX,
 };
 use super::{
-    Body, Call, Description, Goodbye, Head, Origin, Outcome, Reference, Target, Thread, code,
-    varint,
+    Body, Call, Description, Goodbye, Head, News, Notice, Origin, Outcome, Reference, Target,
+    Thread, code, varint,
 };
 
 /// Kind and flags.
@@ -32,6 +33,7 @@ pub struct FrameBuffer {
     /// known, and their memory is used again.
     head: Vec<u8>,
     references: Vec<u8>,
+    notices: Vec<u8>,
     releases: Vec<u8>,
     frame_bytes_max: u32,
 }
@@ -48,6 +50,7 @@ impl FrameBuffer {
             out: Vec::new(),
             head: Vec::new(),
             references: Vec::new(),
+            notices: Vec::new(),
             releases: Vec::new(),
             frame_bytes_max,
         }
@@ -62,6 +65,7 @@ impl FrameBuffer {
     pub fn begin(&mut self, head: &Head) -> FrameWriter<'_> {
         self.head.clear();
         self.references.clear();
+        self.notices.clear();
         self.releases.clear();
         varint::put(&mut self.head, head.ack);
         let (kind, own_flags) = put_body(&mut self.head, &head.body);
@@ -70,6 +74,7 @@ impl FrameBuffer {
             kind,
             flags: own_flags | wants_ack,
             reference_rows: 0,
+            notice_rows: 0,
             release_rows: 0,
             over: None,
             buffer: self,
@@ -112,6 +117,7 @@ pub struct FrameWriter<'a> {
     kind: u8,
     flags: u8,
     reference_rows: u32,
+    notice_rows: u32,
     release_rows: u32,
     /// The first list or text in the tables that the receiver would not accept.
     over: Option<TooLarge>,
@@ -142,6 +148,30 @@ impl FrameWriter<'_> {
         self.reference_rows = self.reference_rows.saturating_add(1);
         put_description(&mut self.buffer.references, description);
         self.over = self.over.or_else(|| over_in(description));
+    }
+
+    /// Adds a row to the notice table.
+    pub fn notice(&mut self, notice: &Notice) {
+        self.notice_rows = self.notice_rows.saturating_add(1);
+        let out = &mut self.buffer.notices;
+        match notice {
+            Notice::Adopted { index } => put_row(out, code::ADOPTED, *index),
+            Notice::Adopt { index, key } => {
+                put_row(out, code::ADOPT_BY_KEY, *index);
+                out.extend_from_slice(key);
+            }
+            Notice::Gone { index } => put_row(out, code::GONE, *index),
+            Notice::Path { index, news: News::Reroot } => put_row(out, code::REROOT, *index),
+            Notice::Path { index, news: News::Confirm } => put_row(out, code::CONFIRM, *index),
+            Notice::Path { index, news: News::Leaving } => put_row(out, code::LEAVING, *index),
+        }
+    }
+
+    /// Has the object that is called adopt its caller: a flag instead of a row. Only for a call by
+    /// object and key.
+    pub fn adopt_caller(&mut self) {
+        debug_assert!(self.kind == code::CALL && self.flags & code::KEY != 0);
+        self.flags |= code::ADOPT;
     }
 
     /// Adds a row to the release table: `count` references to the receiver's export `index` are
@@ -179,6 +209,7 @@ impl FrameWriter<'_> {
         FIXED_BYTES
             + self.buffer.head.len()
             + table(self.reference_rows, &self.buffer.references)
+            + table(self.notice_rows, &self.buffer.notices)
             + table(self.release_rows, &self.buffer.releases)
             + payload_bytes
     }
@@ -186,6 +217,7 @@ impl FrameWriter<'_> {
     fn over(&self, bytes: usize) -> Option<TooLarge> {
         self.over
             .or_else(|| over("references in a message", self.reference_rows, REFERENCES_MAX))
+            .or_else(|| over("notices in a message", self.notice_rows, NOTICES_MAX))
             .or_else(|| over("releases in a message", self.release_rows, RELEASES_MAX))
             .or_else(|| over("bytes of a message", bytes, self.buffer.frame_bytes_max))
     }
@@ -204,9 +236,11 @@ impl FrameWriter<'_> {
             return Err(too_large);
         }
         let mut flags = self.flags;
-        for (rows, flag) in
-            [(self.reference_rows, code::REFERENCES), (self.release_rows, code::RELEASES)]
-        {
+        for (rows, flag) in [
+            (self.reference_rows, code::REFERENCES),
+            (self.notice_rows, code::NOTICES),
+            (self.release_rows, code::RELEASES),
+        ] {
             flags |= if rows > 0 { flag } else { 0 };
         }
 
@@ -217,9 +251,11 @@ impl FrameWriter<'_> {
         varint::put(out, bytes as u64);
         out.extend_from_slice(&[self.kind, flags]);
         out.extend_from_slice(&buffer.head);
-        for (rows, table) in
-            [(self.reference_rows, &buffer.references), (self.release_rows, &buffer.releases)]
-        {
+        for (rows, table) in [
+            (self.reference_rows, &buffer.references),
+            (self.notice_rows, &buffer.notices),
+            (self.release_rows, &buffer.releases),
+        ] {
             if rows > 0 {
                 varint::put(out, u64::from(rows));
                 out.extend_from_slice(table);

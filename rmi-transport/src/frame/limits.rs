@@ -15,6 +15,9 @@ pub const REFERENCES_MAX: u32 = 1 << 18;
 /// Rows in the release table.
 pub const RELEASES_MAX: u32 = 1 << 18;
 
+/// Rows in the notice table.
+pub const NOTICES_MAX: u32 = 1 << 18;
+
 /// Interfaces of one object.
 pub const INTERFACES_MAX: u32 = 64;
 
@@ -33,6 +36,8 @@ pub struct FrameLimits {
     pub references_max: u32,
     /// Rows in the release table.
     pub releases_max: u32,
+    /// Rows in the notice table.
+    pub notices_max: u32,
     /// Interfaces of one object.
     pub interfaces_max: u32,
     /// Endpoints of one home.
@@ -47,6 +52,7 @@ impl Default for FrameLimits {
             frame_bytes_max: FRAME_BYTES_MAX,
             references_max: REFERENCES_MAX,
             releases_max: RELEASES_MAX,
+            notices_max: NOTICES_MAX,
             interfaces_max: INTERFACES_MAX,
             endpoints_max: ENDPOINTS_MAX,
             text_bytes_max: TEXT_BYTES_MAX,

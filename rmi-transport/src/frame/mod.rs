@@ -18,8 +18,8 @@ pub use decode::{FrameError, decode};
 pub use encode::{FrameBuffer, FrameWriter, TooLarge};
 pub use failure::Failure;
 pub use limits::{
-    ENDPOINTS_MAX, FRAME_BYTES_LEAST, FRAME_BYTES_MAX, FrameLimits, INTERFACES_MAX, REFERENCES_MAX,
-    RELEASES_MAX, TEXT_BYTES_MAX,
+    ENDPOINTS_MAX, FRAME_BYTES_LEAST, FRAME_BYTES_MAX, FrameLimits, INTERFACES_MAX, NOTICES_MAX,
+    REFERENCES_MAX, RELEASES_MAX, TEXT_BYTES_MAX,
 };
 
 pub(crate) use encode::{bounded, put_text};
@@ -37,6 +37,9 @@ pub struct Frame {
     pub body: Body,
     /// The references in the payload, in the order in which the payload names them.
     pub references: SmallVec<[Reference; 1]>,
+    /// What is said of the tree of holders. An [`Adopted`](Notice::Adopted) takes effect before
+    /// the references, all else behind them.
+    pub notices: Vec<Notice>,
     /// References to objects in the receiver's export table that are gone at the sender: the
     /// export index, and how many.
     pub releases: Vec<(u64, u32)>,
@@ -58,6 +61,20 @@ impl Frame {
         });
         for reference in &self.references {
             writer.reference(reference);
+        }
+        let mut notices = self.notices.as_slice();
+        if let (
+            Body::Call(Call { target: Target::Object { index, key }, .. }),
+            [first, rest @ ..],
+        ) = (&self.body, notices)
+        {
+            if *first == (Notice::Adopt { index: *index, key: *key }) {
+                writer.adopt_caller();
+                notices = rest;
+            }
+        }
+        for notice in notices {
+            writer.notice(notice);
         }
         for (index, count) in &self.releases {
             writer.release(*index, *count);
@@ -203,6 +220,48 @@ pub enum Reference {
     },
 }
 
+/// What one node says to another about who holds an object, and from whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Notice {
+    /// The receiver is counted as a holder of an object of the sender's: one reference more.
+    Adopted {
+        /// The object's index at its home, the sender.
+        index: u64,
+    },
+    /// The sender asks to be counted as a holder of an object of the receiver's. On a call of that
+    /// object it is a flag of the call.
+    Adopt {
+        /// The object's index at its home, the receiver.
+        index: u64,
+        /// The object's key.
+        key: [u8; 16],
+    },
+    /// An object of the sender's that the receiver asked to be counted for is gone, or its key was
+    /// wrong.
+    Gone {
+        /// The object's index at its home, the sender.
+        index: u64,
+    },
+    /// The way to the home of what the sender has passed on under `index`.
+    Path {
+        /// The sender's export index. The receiver may have released it meanwhile.
+        index: u64,
+        /// What about it.
+        news: News,
+    },
+}
+
+/// What a parent says about the way to the home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum News {
+    /// It is in doubt: find another.
+    Reroot,
+    /// It is good again.
+    Confirm,
+    /// It is good, and the sender is about to leave.
+    Leaving,
+}
+
 /// What a receiver needs to know of an object that it may not have seen before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
@@ -235,10 +294,12 @@ mod code {
     pub(super) const WANTS_ACK: u8 = 0x01;
     pub(super) const REFERENCES: u8 = 0x02;
     pub(super) const RELEASES: u8 = 0x04;
-    pub(super) const COMMON: u8 = WANTS_ACK | REFERENCES | RELEASES;
+    pub(super) const NOTICES: u8 = 0x20;
+    pub(super) const COMMON: u8 = WANTS_ACK | REFERENCES | RELEASES | NOTICES;
     /// Flags of calls.
     pub(super) const KEY: u8 = 0x08;
     pub(super) const THREAD: u8 = 0x10;
+    pub(super) const ADOPT: u8 = 0x40;
     /// Flags of answers: two bits, of which one at most is set.
     pub(super) const ERR: u8 = 0x08;
     pub(super) const FAILED: u8 = 0x10;
@@ -257,4 +318,11 @@ mod code {
     pub(super) const KNOWN: u8 = 3;
     pub(super) const YOURS: u8 = 4;
     pub(super) const YOURS_BY_KEY: u8 = 5;
+
+    pub(super) const ADOPTED: u8 = 1;
+    pub(super) const ADOPT_BY_KEY: u8 = 2;
+    pub(super) const GONE: u8 = 3;
+    pub(super) const REROOT: u8 = 4;
+    pub(super) const CONFIRM: u8 = 5;
+    pub(super) const LEAVING: u8 = 6;
 }

@@ -28,6 +28,7 @@ pub(crate) fn bare(body: Body) -> Frame {
         wants_ack: false,
         body,
         references: Default::default(),
+        notices: Vec::new(),
         releases: Vec::new(),
         payload: Bytes::new(),
     }

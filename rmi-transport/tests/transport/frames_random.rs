@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use rmi_transport::{
-    Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, Origin, Outcome, Reference,
-    Target, Thread, decode,
+    Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, News, Notice, Origin, Outcome,
+    Reference, Target, Thread, decode,
 };
 
 use crate::fixtures::encoded;
@@ -75,17 +75,44 @@ fn reference() -> impl Strategy<Value = Reference> {
     ]
 }
 
+fn notice() -> impl Strategy<Value = Notice> {
+    let news = prop_oneof![Just(News::Reroot), Just(News::Confirm), Just(News::Leaving)];
+    prop_oneof![
+        any::<u64>().prop_map(|index| Notice::Adopted { index }),
+        any::<(u64, [u8; 16])>().prop_map(|(index, key)| Notice::Adopt { index, key }),
+        any::<u64>().prop_map(|index| Notice::Gone { index }),
+        (any::<u64>(), news).prop_map(|(index, news)| Notice::Path { index, news }),
+    ]
+}
+
+/// Notices of a frame; sometimes the first asks for what the call is about.
+fn notices(body: &Body, by_flag: bool, mut notices: Vec<Notice>) -> Vec<Notice> {
+    match body {
+        Body::Call(Call { target: Target::Object { index, key }, .. }) if by_flag => {
+            notices.insert(0, Notice::Adopt { index: *index, key: *key });
+        }
+        _ => {}
+    }
+    notices
+}
+
 fn frame() -> impl Strategy<Value = Frame> {
     let body = prop_oneof![
         (call(), vec(any::<u8>(), 0..300)),
         (answer(), vec(any::<u8>(), 0..300)),
         (without_payload(), Just(Vec::new())),
     ];
-    let tables = (vec(reference(), 0..6), vec(any::<(u64, u32)>(), 0..6));
+    let tables = (
+        vec(reference(), 0..6),
+        any::<bool>(),
+        vec(notice(), 0..6),
+        vec(any::<(u64, u32)>(), 0..6),
+    );
     (any::<(u64, bool)>(), body, tables).prop_map(
-        |((ack, wants_ack), (body, payload), (references, releases))| Frame {
+        |((ack, wants_ack), (body, payload), (references, by_flag, rows, releases))| Frame {
             ack,
             wants_ack,
+            notices: notices(&body, by_flag, rows),
             body,
             references: references.into(),
             releases,
@@ -121,6 +148,7 @@ fn bytes_allocated(frame: &Frame) -> usize {
     };
     frame.references.capacity() * size_of::<Reference>()
         + frame.references.iter().map(described).sum::<usize>()
+        + frame.notices.capacity() * size_of::<Notice>()
         + frame.releases.capacity() * size_of::<(u64, u32)>()
 }
 

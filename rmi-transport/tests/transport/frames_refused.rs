@@ -3,7 +3,8 @@
 use bytes::BytesMut;
 use rmi_transport::frame::FRAME_BYTES_MAX;
 use rmi_transport::{
-    Body, Description, Failure, Frame, FrameError, FrameLimits, Goodbye, Reference, decode,
+    Body, Description, Failure, Frame, FrameError, FrameLimits, Goodbye, News, Notice, Reference,
+    decode,
 };
 
 use crate::fixtures::{bare, encoded, ping};
@@ -12,6 +13,7 @@ const LIMITS: FrameLimits = FrameLimits {
     frame_bytes_max: FRAME_BYTES_MAX,
     references_max: 4,
     releases_max: 4,
+    notices_max: 4,
     interfaces_max: 2,
     endpoints_max: 2,
     text_bytes_max: 16,
@@ -45,7 +47,11 @@ fn full() -> Frame {
         Reference::YoursByKey { index: 1, key: [8; 16] },
     ];
     let references = references.into();
-    Frame { references, releases: vec![(300, 300)], wants_ack: true, ..ping() }
+    let notices = vec![
+        Notice::Adopt { index: 300, key: [9; 16] },
+        Notice::Path { index: 300, news: News::Reroot },
+    ];
+    Frame { references, notices, releases: vec![(300, 300)], wants_ack: true, ..ping() }
 }
 
 #[test]
@@ -127,6 +133,18 @@ fn bytes_that_are_no_frame_are_refused_with_the_reason() {
             Err(TooMany { what: "references", count: 1 << 35, count_max: 4 }),
         ),
         ("W26: more rows than bytes", &[4, 0x02, 0, 4, 3, 1], Err(Truncated("references"))),
+        ("W29: no notices", &[4, 0x20, 0, 0], Err(EmptyTable("notices"))),
+        ("W29: a notice that does not exist", &[4, 0x20, 0, 1, 7, 1], tag("notice", 7)),
+        (
+            "W26: one notice too many",
+            &[4, 0x20, 0, 5],
+            Err(TooMany { what: "notices", count: 5, count_max: 4 }),
+        ),
+        (
+            "W17: a caller to be adopted by what it does not name by key",
+            &[1, 0x40, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            Err(UnknownFlags { kind: 1, flags: 0x40 }),
+        ),
         ("W23: no releases", &[4, 0x04, 0, 0], Err(EmptyTable("releases"))),
         (
             "W23: more releases than 32 bits count",

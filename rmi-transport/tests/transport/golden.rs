@@ -6,8 +6,8 @@ use std::fmt::Write;
 use bytes::{Bytes, BytesMut};
 use expect_test::{ExpectFile, expect_file};
 use rmi_transport::{
-    Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, Handshake, Origin, Outcome,
-    Reference, Refusal, Stranger, Target, Thread, decode,
+    Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, Handshake, News, Notice, Origin,
+    Outcome, Reference, Refusal, Stranger, Target, Thread, decode,
 };
 
 use crate::fixtures::{bare, encoded, hello, ping};
@@ -44,6 +44,7 @@ fn meaning(frame: &Frame) -> String {
     let mut lines = vec![format!("ack: {}, wants_ack: {}", frame.ack, frame.wants_ack)];
     lines.push(format!("{:?}", frame.body));
     lines.extend(frame.references.iter().map(|reference| format!("{reference:?}")));
+    lines.extend(frame.notices.iter().map(|notice| format!("{notice:?}")));
     let release = |(index, count)| format!("Release {{ index: {index}, count: {count} }}");
     lines.extend(frame.releases.iter().copied().map(release));
     lines.push(format!("payload: {:?}", frame.payload));
@@ -140,6 +141,20 @@ fn the_bytes_of_the_tables_are_as_written_down() {
     let releases = vec![(1, 1), (200, 70_000)];
     let frame = Frame { releases: releases.clone(), ..bare(Body::Control) };
     check(&expect_file!["../golden/table-of-releases.txt"], &frame);
+    let path = |index, news| Notice::Path { index, news };
+    let notices = vec![
+        Notice::Adopted { index: 1 },
+        Notice::Adopt { index: 200, key: KEY },
+        Notice::Gone { index: 3 },
+        path(4, News::Reroot),
+        path(5, News::Confirm),
+        path(6, News::Leaving),
+    ];
+    let frame = Frame { notices, ..bare(Body::Control) };
+    check(&expect_file!["../golden/table-of-notices.txt"], &frame);
+    let adopting = call(1, Target::Object { index: 17, key: KEY }, None);
+    let notices = vec![Notice::Adopt { index: 17, key: KEY }];
+    check(&expect_file!["../golden/call-to-be-adopted.txt"], &Frame { notices, ..adopting });
     let both = Frame { references: vec![Reference::Known { index: 1 }].into(), releases, ..ping() };
     check(&expect_file!["../golden/tables-both.txt"], &both);
 }

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use rmi_transport::frame::{
-    ENDPOINTS_MAX, FRAME_BYTES_LEAST, INTERFACES_MAX, RELEASES_MAX, TEXT_BYTES_MAX,
+    ENDPOINTS_MAX, FRAME_BYTES_LEAST, INTERFACES_MAX, NOTICES_MAX, RELEASES_MAX, TEXT_BYTES_MAX,
 };
 use rmi_transport::{
-    Body, Description, Failure, Frame, FrameBuffer, Goodbye, Head, Outcome, Reference, TooLarge,
+    Body, Description, Failure, Frame, FrameBuffer, Goodbye, Head, Notice, Outcome, Reference,
+    TooLarge,
 };
 
 use crate::fixtures::{bare, encoded, ping};
@@ -73,6 +74,13 @@ fn what_no_receiver_has_to_accept_is_not_sent() {
     }
     let mut frames = FrameBuffer::with_bytes_max(u32::MAX);
     let head = Head { ack: 0, wants_ack: false, body: Body::Control };
+    for (rows, fits) in [(NOTICES_MAX, true), (NOTICES_MAX + 1, false)] {
+        let mut writer = frames.begin(&head);
+        for _ in 0..rows {
+            writer.notice(&Notice::Gone { index: 1 });
+        }
+        assert_eq!(writer.finish(&[]).is_ok(), fits, "{rows} notices (W26)");
+    }
     for (rows, fits) in [(RELEASES_MAX, true), (RELEASES_MAX + 1, false)] {
         let mut writer = frames.begin(&head);
         for _ in 0..rows {
