@@ -1,136 +1,263 @@
 //! Runs a hand-shake over a wire, with a time limit.
+//!
+//! Each side goes in two steps, because the node decides in between, and that may take a while:
+//! the dialler [dials](dial), and, once it is [welcome](Welcome), [goes](Welcome::go); the acceptor
+//! [is greeted](greet), and, knowing [by whom](Greeting), [welcomes](Greeting::welcome).
+//!
+//! Whenever a hand-shake fails, the peer is told as far as possible, and the wire is closed.
+//!
+//! # Cancel safety
+//!
+//! Dropping any of the futures, or what they return, closes the wire in the middle of the
+//! hand-shake. The peer sees the end of the connection.
 
+use std::fmt;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use tokio::time::{Instant, timeout_at};
 
-use crate::handshake::{Handshake, HandshakeError, Hello, Progress};
-use crate::rendezvous::Verdict;
+use crate::handshake::{Accepted, Handshake, HandshakeError, Hello, Progress, Refusal, Relation};
 use crate::transport::Wire;
 
-/// Introduces us to the node that `wire` was dialled to.
-///
-/// `decide` is asked once, with what the peer says about itself; if it says
-/// [`Proceed`](Verdict::Proceed), the session is open. Returns the peer's hello, and the bytes
-/// that came behind it, which are frames.
-///
-/// # Errors
-///
-/// A [`HandshakeError`]: the peer was told, as far as possible, and the wire is of no use any
-/// more. If `decide` had said `Proceed` by then, the caller has to take the session back.
-///
-/// # Cancel safety
-///
-/// Not cancel safe: dropping the future leaves the wire in the middle of a hand-shake.
-pub async fn shake_as_dialler(
-    wire: &dyn Wire,
-    ours: Hello,
-    decide: impl FnOnce(&Hello) -> Verdict,
-    limit: Duration,
-) -> Result<(Hello, BytesMut), HandshakeError> {
-    within(limit, ours.incarnation, wire, async {
-        let mut received = BytesMut::new();
-        let (mut handshake, hello) = Handshake::dial(ours);
-        write_all(wire, &hello).await?;
-        let Progress::Welcomed(theirs) = progress(wire, &mut handshake, &mut received).await?
-        else {
-            return Err(HandshakeError::Malformed("a message out of turn"));
-        };
-        match decide(&theirs) {
-            Verdict::Proceed => write_all(wire, &handshake.go()).await?,
-            Verdict::Refuse(reason) => return Err(HandshakeError::Declined { reason }),
-        }
-        Ok((theirs, received))
-    })
-    .await
+/// A hand-shake that has come to its end: a connection.
+pub struct Shaken {
+    /// What it goes over.
+    pub wire: Box<dyn Wire>,
+    /// What the peer says about itself.
+    pub hello: Hello,
+    /// What the dialler, whichever of the two it was, said about the other.
+    pub relation: Relation,
+    /// What the acceptor, whichever of the two it was, said about the session.
+    pub accepted: Accepted,
+    /// How many of our frames the peer has taken.
+    pub peer_received: u64,
+    /// What came behind the hand-shake: frames.
+    pub received: BytesMut,
 }
 
-/// Introduces us to the node that has dialled `wire`.
-///
-/// `decide` is asked once, with what the peer says about itself; if it says
-/// [`Proceed`](Verdict::Proceed), the peer is welcomed, and the function returns once the peer
-/// has confirmed: its hello, and the bytes that came behind, which are frames.
+/// The node that has dialled us has said hello, and waits for an answer.
+#[must_use = "the peer waits for an answer"]
+pub struct Greeting {
+    shaking: Shaking,
+    hello: Hello,
+    relation: Relation,
+}
+
+/// The node that we dialled has welcomed us, and waits for us to go.
+#[must_use = "the peer waits for an answer"]
+pub struct Welcome {
+    shaking: Shaking,
+    relation: Relation,
+    hello: Hello,
+    accepted: Accepted,
+}
+
+/// Waits for the hello of the node that has dialled `wire`. The whole hand-shake, what follows
+/// included, is to be done within `limit`.
 ///
 /// # Errors
 ///
-/// A [`HandshakeError`]: the peer was told, as far as possible, and the wire is of no use any
-/// more. If `decide` had said `Proceed` by then, the connection counts as abandoned.
-///
-/// # Cancel safety
-///
-/// Not cancel safe: dropping the future leaves the wire in the middle of a hand-shake.
-pub async fn shake_as_acceptor(
-    wire: &dyn Wire,
+/// A [`HandshakeError`]: what came is not a hello, or does not fit ours, or means another
+/// incarnation.
+pub async fn greet(
+    wire: Box<dyn Wire>,
     ours: Hello,
-    decide: impl FnOnce(&Hello) -> Verdict,
     limit: Duration,
-) -> Result<(Hello, BytesMut), HandshakeError> {
-    within(limit, ours.incarnation, wire, async {
-        let mut received = BytesMut::new();
-        let mut handshake = Handshake::accept(ours);
-        let Progress::Greeted(theirs) = progress(wire, &mut handshake, &mut received).await? else {
-            return Err(HandshakeError::Malformed("a message out of turn"));
-        };
-        match decide(&theirs) {
-            Verdict::Proceed => write_all(wire, &handshake.welcome()).await?,
-            Verdict::Refuse(reason) => return Err(HandshakeError::Declined { reason }),
+) -> Result<Greeting, HandshakeError> {
+    let own = ours.incarnation;
+    let mut shaking = Shaking::begin(wire, own, Handshake::accept(ours), limit);
+    match shaking.progress(&[]).await {
+        Ok(Progress::Greeted(hello, relation)) => Ok(Greeting { shaking, hello, relation }),
+        Ok(Progress::More | Progress::Welcomed(..) | Progress::Confirmed { .. }) => {
+            Err(shaking.fail(OUT_OF_TURN))
         }
-        match progress(wire, &mut handshake, &mut received).await? {
-            Progress::Confirmed => Ok((theirs, received)),
-            Progress::More | Progress::Greeted(_) | Progress::Welcomed(_) => {
-                Err(HandshakeError::Malformed("a message out of turn"))
+        Err(error) => Err(shaking.fail(error)),
+    }
+}
+
+/// Says hello to the node that `wire` was dialled to, and waits for its welcome. The whole
+/// hand-shake, what follows included, is to be done within `limit`.
+///
+/// # Errors
+///
+/// A [`HandshakeError`]: the node refused, or what came is not a welcome, or does not fit our
+/// hello.
+pub async fn dial(
+    wire: Box<dyn Wire>,
+    ours: Hello,
+    relation: Relation,
+    limit: Duration,
+) -> Result<Welcome, HandshakeError> {
+    let own = ours.incarnation;
+    let (handshake, bytes) = Handshake::dial(ours, relation);
+    let mut shaking = Shaking::begin(wire, own, handshake, limit);
+    match shaking.progress(&bytes).await {
+        Ok(Progress::Welcomed(hello, accepted)) => {
+            Ok(Welcome { shaking, relation, hello, accepted })
+        }
+        Ok(Progress::More | Progress::Greeted(..) | Progress::Confirmed { .. }) => {
+            Err(shaking.fail(OUT_OF_TURN))
+        }
+        Err(error) => Err(shaking.fail(error)),
+    }
+}
+
+impl Greeting {
+    /// What the dialler says about itself.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// What the dialler knows of us.
+    pub fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    /// Who is at the other end, for logs and errors.
+    pub fn peer(&self) -> String {
+        self.shaking.wire.peer()
+    }
+
+    /// Welcomes the dialler to a session, and waits for it to go.
+    ///
+    /// From here on until the wire is attached, no frame of the session is taken.
+    ///
+    /// # Errors
+    ///
+    /// A [`HandshakeError`]: the dialler has refused, or takes too long. The session is as it was.
+    pub async fn welcome(self, accepted: Accepted) -> Result<Shaken, HandshakeError> {
+        let Greeting { mut shaking, hello, relation } = self;
+        let bytes = shaking.handshake.welcome(accepted);
+        match shaking.progress(&bytes).await {
+            Ok(Progress::Confirmed { received }) => {
+                let Shaking { wire, received: rest, .. } = shaking;
+                let (peer_received, received) = (received, rest);
+                Ok(Shaken { wire, hello, relation, accepted, peer_received, received })
             }
+            Ok(Progress::More | Progress::Greeted(..) | Progress::Welcomed(..)) => {
+                Err(shaking.fail(OUT_OF_TURN))
+            }
+            Err(error) => Err(shaking.fail(error)),
         }
-    })
-    .await
+    }
+
+    /// Does not want the connection, tells the dialler why, and closes it.
+    pub fn refuse(self, reason: Refusal) -> HandshakeError {
+        self.shaking.fail(HandshakeError::Declined { reason })
+    }
 }
 
-/// Bounds the whole hand-shake by `limit`, and tells the peer if it came to nothing.
+impl Welcome {
+    /// What the acceptor says about itself.
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// What the acceptor says about the session.
+    pub fn accepted(&self) -> Accepted {
+        self.accepted
+    }
+
+    /// Who is at the other end, for logs and errors.
+    pub fn peer(&self) -> String {
+        self.shaking.wire.peer()
+    }
+
+    /// Goes on, having taken `received` frames of the session. After that the connection is open:
+    /// frames may follow at once.
+    ///
+    /// From having looked at `received` until the wire is attached, no frame of the session is
+    /// taken.
+    ///
+    /// # Errors
+    ///
+    /// A [`HandshakeError`]: the connection has failed. The session is as it was.
+    pub async fn go(self, received: u64) -> Result<Shaken, HandshakeError> {
+        let Welcome { mut shaking, relation, hello, accepted } = self;
+        let bytes = shaking.handshake.go(received);
+        if let Err(error) = shaking.write(&bytes).await {
+            return Err(shaking.fail(error));
+        }
+        let Shaking { wire, received, .. } = shaking;
+        let peer_received = accepted.received;
+        Ok(Shaken { wire, hello, relation, accepted, peer_received, received })
+    }
+
+    /// Does not want the connection, tells the acceptor why, and closes it.
+    pub fn refuse(self, reason: Refusal) -> HandshakeError {
+        self.shaking.fail(HandshakeError::Declined { reason })
+    }
+}
+
+const OUT_OF_TURN: HandshakeError = HandshakeError::Malformed("a message out of turn");
+
+/// A hand-shake under way.
+struct Shaking {
+    wire: Box<dyn Wire>,
+    /// Our incarnation, which a refusal names.
+    own: u64,
+    handshake: Handshake,
+    received: BytesMut,
+    limit: Duration,
+    until: Instant,
+}
+
+impl Shaking {
+    fn begin(wire: Box<dyn Wire>, own: u64, handshake: Handshake, limit: Duration) -> Self {
+        let (received, until) = (BytesMut::new(), Instant::now() + limit);
+        Shaking { wire, handshake, own, received, limit, until }
+    }
+
+    /// Sends `bytes`, and reads until the hand-shake has taken a step.
+    async fn progress(&mut self, bytes: &[u8]) -> Result<Progress, HandshakeError> {
+        let Shaking { wire, handshake, received, limit, until, .. } = self;
+        within(*limit, *until, async {
+            write_all(&**wire, bytes).await?;
+            loop {
+                match handshake.handle_input(received)? {
+                    Progress::More => {}
+                    step @ (Progress::Greeted(..)
+                    | Progress::Welcomed(..)
+                    | Progress::Confirmed { .. }) => return Ok(step),
+                }
+                if poll_fn(|cx| wire.poll_read(cx, received)).await? == 0 {
+                    return Err(HandshakeError::Truncated);
+                }
+            }
+        })
+        .await
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), HandshakeError> {
+        let written = async { Ok(write_all(&*self.wire, bytes).await?) };
+        within(self.limit, self.until, written).await
+    }
+
+    /// Tells the peer that it came to nothing, and closes the wire.
+    fn fail(self, error: HandshakeError) -> HandshakeError {
+        if let HandshakeError::NotRmi { .. } | HandshakeError::VersionMismatch { .. } = error {
+            tracing::warn!(peer = self.wire.peer(), %error, "refused a connection");
+        }
+        // A refusal fits in the buffers of any socket that has hardly been written to. A peer that
+        // leaves no room even for that has its own fault, and is not waited for.
+        let refusal = error.refusal(self.own);
+        if !refusal.is_empty() {
+            let _ = self.wire.try_write(&refusal);
+        }
+        error
+    }
+}
+
 async fn within<T>(
     limit: Duration,
-    own: u64,
-    wire: &dyn Wire,
-    shake: impl Future<Output = Result<T, HandshakeError>>,
+    until: Instant,
+    step: impl Future<Output = Result<T, HandshakeError>>,
 ) -> Result<T, HandshakeError> {
-    let error = match tokio::time::timeout(limit, shake).await {
-        Ok(Ok(shaken)) => return Ok(shaken),
-        Ok(Err(error)) => error,
-        Err(_elapsed) => {
-            let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
-            HandshakeError::TimedOut { limit_ms }
-        }
-    };
-    if let HandshakeError::NotRmi { .. } | HandshakeError::VersionMismatch { .. } = error {
-        tracing::warn!(peer = wire.peer(), %error, "refused a connection");
-    }
-    // A refusal fits in the buffers of any socket that has not been written to. A peer that
-    // leaves no room even for that has its own fault, and is not waited for.
-    let refusal = error.refusal(own);
-    if !refusal.is_empty() {
-        let _ = wire.try_write(&refusal);
-    }
-    Err(error)
-}
-
-/// Reads until the hand-shake has taken a step.
-async fn progress(
-    wire: &dyn Wire,
-    handshake: &mut Handshake,
-    received: &mut BytesMut,
-) -> Result<Progress, HandshakeError> {
-    loop {
-        match handshake.handle_input(received)? {
-            Progress::More => {}
-            step @ (Progress::Greeted(_) | Progress::Welcomed(_) | Progress::Confirmed) => {
-                return Ok(step);
-            }
-        }
-        if poll_fn(|cx| wire.poll_read(cx, received)).await? == 0 {
-            return Err(HandshakeError::Truncated);
-        }
-    }
+    let limit_ms = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+    timeout_at(until, step).await.unwrap_or(Err(HandshakeError::TimedOut { limit_ms }))
 }
 
 async fn write_all(wire: &dyn Wire, mut bytes: &[u8]) -> io::Result<()> {
@@ -146,4 +273,30 @@ async fn write_all(wire: &dyn Wire, mut bytes: &[u8]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+impl fmt::Debug for Shaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shaken")
+            .field("wire", &self.wire.peer())
+            .field("hello", &self.hello)
+            .field("relation", &self.relation)
+            .field("accepted", &self.accepted)
+            .field("peer_received", &self.peer_received)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Greeting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Greeting");
+        shown.field("hello", &self.hello).field("relation", &self.relation).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Welcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Welcome");
+        shown.field("hello", &self.hello).field("accepted", &self.accepted).finish_non_exhaustive()
+    }
 }

@@ -25,6 +25,22 @@ pub use limits::{
 pub(crate) use encode::{bounded, put_text};
 pub(crate) use reader::Reader;
 
+/// How many bytes the first frame of `lane` takes, its length included; `None` at the end of it.
+pub(crate) fn frame_bytes(lane: &[u8]) -> Option<usize> {
+    let (bytes, length_bytes) = varint::read(lane).ok()?;
+    usize::try_from(bytes).ok()?.checked_add(length_bytes)
+}
+
+/// How many frames there are in `lane`, which ends with a whole one.
+pub(crate) fn frames_in(mut lane: &[u8]) -> u64 {
+    let mut frames = 0;
+    while let Some(rest) = frame_bytes(lane).and_then(|bytes| lane.get(bytes..)) {
+        lane = rest;
+        frames += 1;
+    }
+    frames
+}
+
 /// One frame, as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {

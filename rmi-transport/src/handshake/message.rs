@@ -5,7 +5,9 @@
 
 use bytes::{Buf, BytesMut};
 
-use super::{HandshakeError, Hello, PROTOCOL_VERSION, PeerLimits, Refusal, Stranger};
+use super::{
+    Accepted, HandshakeError, Hello, PROTOCOL_VERSION, PeerLimits, Refusal, Relation, Stranger,
+};
 use crate::frame::{ENDPOINTS_MAX, FrameError, Reader, TEXT_BYTES_MAX, bounded, put_text};
 
 /// No other protocol begins like this: neither one of text nor TLS.
@@ -25,12 +27,18 @@ const REFUSE: u8 = 4;
 /// The shortest text: its length.
 const TEXT_BYTES_MIN: usize = 1;
 
+const UNKNOWN: u8 = 0;
+const FRESH: u8 = 1;
+const RESUME: u8 = 2;
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Message {
-    Hello(Hello),
-    Welcome(Hello),
-    Go,
+    Hello(Hello, Relation),
+    Welcome(Hello, Accepted),
+    Go {
+        received: u64,
+    },
     /// `from` is the incarnation that refuses, 0 where it does not matter.
     Refuse {
         reason: Refusal,
@@ -45,15 +53,22 @@ impl Message {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut body = Vec::new();
         let kind = match self {
-            Message::Hello(hello) => {
+            Message::Hello(hello, relation) => {
+                put_relation(&mut body, *relation);
                 put_hello(&mut body, hello);
                 HELLO
             }
-            Message::Welcome(hello) => {
+            Message::Welcome(hello, accepted) => {
+                for field in [accepted.session, accepted.received, accepted.connections] {
+                    body.extend_from_slice(&field.to_le_bytes());
+                }
                 put_hello(&mut body, hello);
                 WELCOME
             }
-            Message::Go => GO,
+            Message::Go { received } => {
+                body.extend_from_slice(&received.to_le_bytes());
+                GO
+            }
             Message::Refuse { reason, from, text } => {
                 body.push(refusal_code(*reason));
                 body.extend_from_slice(&from.to_le_bytes());
@@ -104,9 +119,11 @@ pub(super) fn take_message(input: &mut BytesMut) -> Result<Option<Message>, Hand
 fn body_of(kind: u8, body: &[u8]) -> Result<Message, HandshakeError> {
     let mut reader = Reader::new(body);
     let message = match kind {
-        HELLO => hello(&mut reader).map(Message::Hello),
-        WELCOME => hello(&mut reader).map(Message::Welcome),
-        GO => Ok(Message::Go),
+        HELLO => relation(&mut reader)
+            .and_then(|relation| Ok(Message::Hello(hello(&mut reader)?, relation))),
+        WELCOME => accepted(&mut reader)
+            .and_then(|accepted| Ok(Message::Welcome(hello(&mut reader)?, accepted))),
+        GO => reader.u64("received").map(|received| Message::Go { received }),
         REFUSE => refuse(&mut reader),
         _ => return Err(HandshakeError::Malformed("a message of an unknown kind")),
     };
@@ -115,15 +132,29 @@ fn body_of(kind: u8, body: &[u8]) -> Result<Message, HandshakeError> {
         FrameError::TooMany { .. } => HandshakeError::Malformed("too many endpoints"),
         FrameError::TextTooLong { .. } => HandshakeError::Malformed("a text that is too long"),
         FrameError::BadVarint(_) => HandshakeError::Malformed("a bad integer"),
+        FrameError::UnknownTag { .. } => HandshakeError::Malformed("an unknown relation"),
         FrameError::Truncated(_)
         | FrameError::TooLarge { .. }
         | FrameError::UnknownKind(_)
         | FrameError::UnknownFlags { .. }
-        | FrameError::UnknownTag { .. }
         | FrameError::TrailingBytes { .. }
         | FrameError::OutOfRange { .. }
         | FrameError::EmptyTable(_) => HandshakeError::Malformed("a message that breaks off"),
     })
+}
+
+fn put_relation(out: &mut Vec<u8>, relation: Relation) {
+    let (tag, fields) = match relation {
+        Relation::Unknown => (UNKNOWN, [None; 3]),
+        Relation::Fresh { peer } => (FRESH, [Some(peer), None, None]),
+        Relation::Resume { peer, session, connections } => {
+            (RESUME, [peer, session, connections].map(Some))
+        }
+    };
+    out.push(tag);
+    for field in fields.into_iter().flatten() {
+        out.extend_from_slice(&field.to_le_bytes());
+    }
 }
 
 fn put_hello(out: &mut Vec<u8>, hello: &Hello) {
@@ -154,6 +185,27 @@ fn endpoints_that_fit(endpoints: &[String], used: usize) -> &[String] {
     });
     let count = fit.count();
     endpoints.split_at(count).0
+}
+
+fn relation(reader: &mut Reader<'_>) -> Result<Relation, FrameError> {
+    match reader.u8("relation")? {
+        UNKNOWN => Ok(Relation::Unknown),
+        FRESH => Ok(Relation::Fresh { peer: reader.u64("peer")? }),
+        RESUME => Ok(Relation::Resume {
+            peer: reader.u64("peer")?,
+            session: reader.u64("session")?,
+            connections: reader.u64("connections")?,
+        }),
+        tag => Err(FrameError::UnknownTag { what: "relation", tag }),
+    }
+}
+
+fn accepted(reader: &mut Reader<'_>) -> Result<Accepted, FrameError> {
+    Ok(Accepted {
+        session: reader.u64("session")?,
+        received: reader.u64("received")?,
+        connections: reader.u64("connections")?,
+    })
 }
 
 /// What a later revision may add at the end is not looked at.
@@ -191,6 +243,8 @@ fn refusal_code(refusal: Refusal) -> u8 {
         Refusal::NotRmi => 7,
         Refusal::Yielded => 8,
         Refusal::Malformed => 9,
+        Refusal::NoSuchSession => 10,
+        Refusal::OtherIncarnation => 11,
         Refusal::Unknown(code) => code,
     }
 }
@@ -206,6 +260,8 @@ fn refusal_of(code: u8) -> Refusal {
         7 => Refusal::NotRmi,
         8 => Refusal::Yielded,
         9 => Refusal::Malformed,
+        10 => Refusal::NoSuchSession,
+        11 => Refusal::OtherIncarnation,
         unknown => Refusal::Unknown(unknown),
     }
 }

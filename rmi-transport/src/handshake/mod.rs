@@ -1,8 +1,10 @@
 //! How two nodes get to know each other, before the first frame.
 //!
-//! The dialler says hello; the acceptor answers with a welcome, which says the same about itself;
-//! the dialler says go, and frames follow. Either may refuse instead. In between, the node
-//! decides whether it wants the connection ([`Rendezvous`](crate::rendezvous::Rendezvous)).
+//! The dialler says hello, and what it knows of whom it dials ([`Relation`]); the acceptor answers
+//! with a welcome, which says the same about itself, and names the session ([`Accepted`]); the
+//! dialler says go, and frames follow. Either may refuse instead. In between, the node decides
+//! whether it wants the connection ([`Rendezvous`](crate::rendezvous::Rendezvous)), and, where a
+//! session is resumed, sees to it that what it has received stands still.
 
 mod message;
 mod stranger;
@@ -45,6 +47,49 @@ pub struct PeerLimits {
     pub frame_bytes_max: u32,
 }
 
+/// What the dialler knows of whom it dials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// It does not know who listens there.
+    Unknown,
+    /// It means this peer, and has no session with it.
+    Fresh {
+        /// The peer's incarnation.
+        peer: u64,
+    },
+    /// It has a session with this peer, which lacks a connection.
+    Resume {
+        /// The peer's incarnation.
+        peer: u64,
+        /// Which session, as the acceptor of its first connection named it.
+        session: u64,
+        /// How many connections the session has had at the dialler: a hello that was long under
+        /// way says fewer than there were by then.
+        connections: u64,
+    },
+}
+
+impl Relation {
+    /// Which incarnation the dialler means, if it means one.
+    pub fn peer(self) -> Option<u64> {
+        match self {
+            Relation::Unknown => None,
+            Relation::Fresh { peer } | Relation::Resume { peer, .. } => Some(peer),
+        }
+    }
+}
+
+/// Which session an acceptor has for a connection, and how far it has come there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Accepted {
+    /// A random number for a new session; that which was asked for if it is resumed.
+    pub session: u64,
+    /// How many of the dialler's frames the acceptor has taken: 0 in a new session.
+    pub received: u64,
+    /// How many connections the session has had at the acceptor: 0 in a new session.
+    pub connections: u64,
+}
+
 /// Why a node does not want a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -67,6 +112,10 @@ pub enum Refusal {
     Yielded,
     /// The hand-shake broke the rules.
     Malformed,
+    /// The session that was to be resumed was given up: it is to be given up here, too.
+    NoSuchSession,
+    /// Another run of the node listens there now than the one that was meant.
+    OtherIncarnation,
     /// A reason that this version does not know.
     Unknown(u8),
 }
@@ -83,6 +132,8 @@ impl std::fmt::Display for Refusal {
             Refusal::NotRmi => f.write_str("not the rmi protocol"),
             Refusal::Yielded => f.write_str("the connection dialled from the other side is used"),
             Refusal::Malformed => f.write_str("malformed hand-shake"),
+            Refusal::NoSuchSession => f.write_str("it has given the session up"),
+            Refusal::OtherIncarnation => f.write_str("another run of the node listens there"),
             Refusal::Unknown(code) => write!(f, "reason {code}"),
         }
     }
@@ -104,7 +155,8 @@ pub enum HandshakeError {
         /// Why, to act upon.
         reason: Refusal,
         /// The incarnation that refused: with [`AlreadyConnected`](Refusal::AlreadyConnected),
-        /// whom the session that exists is with.
+        /// whom the session that exists is with; with
+        /// [`OtherIncarnation`](Refusal::OtherIncarnation), who listens there instead.
         from: u64,
         /// Why, in its own words.
         text: String,
@@ -195,12 +247,15 @@ pub enum Progress {
     More,
     /// As acceptor: the peer has said hello; [`welcome`](Handshake::welcome) it, or
     /// [`refuse`](Handshake::refuse).
-    Greeted(Hello),
+    Greeted(Hello, Relation),
     /// As dialler: the peer has welcomed us; [`go`](Handshake::go), or
     /// [`refuse`](Handshake::refuse).
-    Welcomed(Hello),
+    Welcomed(Hello, Accepted),
     /// As acceptor: the peer goes. What is left in the buffer are frames.
-    Confirmed,
+    Confirmed {
+        /// How many of our frames the peer has taken: 0 in a new session.
+        received: u64,
+    },
 }
 
 /// One side of a hand-shake.
@@ -213,6 +268,8 @@ pub enum Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Handshake {
     ours: Hello,
+    /// As the dialler said; as acceptor, Unknown until then.
+    relation: Relation,
     state: State,
 }
 
@@ -228,14 +285,14 @@ enum State {
 
 impl Handshake {
     /// Begins as dialler, with the bytes that are to be sent first.
-    pub fn dial(ours: Hello) -> (Self, Vec<u8>) {
-        let hello = Message::Hello(ours.clone()).encode();
-        (Handshake { ours, state: State::AwaitsWelcome }, hello)
+    pub fn dial(ours: Hello, relation: Relation) -> (Self, Vec<u8>) {
+        let hello = Message::Hello(ours.clone(), relation).encode();
+        (Handshake { ours, relation, state: State::AwaitsWelcome }, hello)
     }
 
     /// Begins as acceptor.
     pub fn accept(ours: Hello) -> Self {
-        Handshake { ours, state: State::AwaitsHello }
+        Handshake { ours, relation: Relation::Unknown, state: State::AwaitsHello }
     }
 
     /// Takes the next message off `input`.
@@ -255,45 +312,78 @@ impl Handshake {
             (_, Message::Refuse { reason, from, text }) => {
                 Err(HandshakeError::Refused { reason, from, text })
             }
-            (State::AwaitsHello, Message::Hello(theirs)) => {
+            (State::AwaitsHello, Message::Hello(theirs, relation)) => {
                 self.check(&theirs)?;
+                if relation.peer().is_some_and(|peer| peer != self.ours.incarnation) {
+                    return Err(HandshakeError::Declined { reason: Refusal::OtherIncarnation });
+                }
+                self.relation = relation;
                 self.state = State::Decides;
-                Ok(Progress::Greeted(theirs))
+                Ok(Progress::Greeted(theirs, relation))
             }
-            (State::AwaitsWelcome, Message::Welcome(theirs)) => {
+            (State::AwaitsWelcome, Message::Welcome(theirs, accepted)) => {
                 self.check(&theirs)?;
+                self.check_accepted(&theirs, &accepted)?;
                 self.state = State::Decides;
-                Ok(Progress::Welcomed(theirs))
+                Ok(Progress::Welcomed(theirs, accepted))
             }
-            (State::AwaitsGo, Message::Go) => {
+            (State::AwaitsGo, Message::Go { received }) => {
+                if received > 0 && !self.resumes() {
+                    return Err(HandshakeError::Malformed("a new session that is not empty"));
+                }
                 self.state = State::Ended;
-                Ok(Progress::Confirmed)
+                Ok(Progress::Confirmed { received })
             }
-            (_, Message::Hello(_) | Message::Welcome(_) | Message::Go) => {
+            (_, Message::Hello(..) | Message::Welcome(..) | Message::Go { .. }) => {
                 Err(HandshakeError::Malformed("a message out of turn"))
             }
         }
     }
 
     /// As acceptor, after [`Greeted`](Progress::Greeted): what to send to go on.
-    pub fn welcome(&mut self) -> Vec<u8> {
+    pub fn welcome(&mut self, accepted: Accepted) -> Vec<u8> {
         debug_assert_eq!(self.state, State::Decides);
         self.state = State::AwaitsGo;
-        Message::Welcome(self.ours.clone()).encode()
+        Message::Welcome(self.ours.clone(), accepted).encode()
     }
 
-    /// As dialler, after [`Welcomed`](Progress::Welcomed): what to send to go on. Frames may
-    /// follow at once.
-    pub fn go(&mut self) -> Vec<u8> {
+    /// As dialler, after [`Welcomed`](Progress::Welcomed), and having taken `received` frames of
+    /// the session: what to send to go on. Frames may follow at once.
+    pub fn go(&mut self, received: u64) -> Vec<u8> {
         debug_assert_eq!(self.state, State::Decides);
         self.state = State::Ended;
-        Message::Go.encode()
+        Message::Go { received }.encode()
     }
 
     /// What to send to end the connection instead.
     pub fn refuse(&mut self, reason: Refusal, text: &str) -> Vec<u8> {
         self.state = State::Ended;
         Message::Refuse { reason, from: self.ours.incarnation, text: text.to_owned() }.encode()
+    }
+
+    fn resumes(&self) -> bool {
+        matches!(self.relation, Relation::Resume { .. })
+    }
+
+    /// Whether the welcome answers what was said in the hello.
+    fn check_accepted(&self, theirs: &Hello, accepted: &Accepted) -> Result<(), HandshakeError> {
+        let why = match self.relation {
+            Relation::Fresh { peer } | Relation::Resume { peer, .. }
+                if peer != theirs.incarnation =>
+            {
+                "a welcome from another incarnation"
+            }
+            Relation::Resume { session, .. } if session != accepted.session => {
+                "a welcome to another session"
+            }
+            Relation::Unknown | Relation::Fresh { .. }
+                if (accepted.received, accepted.connections) != (0, 0) =>
+            {
+                "a new session that is not empty"
+            }
+            Relation::Unknown | Relation::Fresh { .. } | Relation::Resume { .. } => return Ok(()),
+        };
+        Err(HandshakeError::Malformed(why))
     }
 
     fn check(&self, theirs: &Hello) -> Result<(), HandshakeError> {
