@@ -4,7 +4,7 @@ use std::future::poll_fn;
 
 use bytes::{Bytes, BytesMut};
 use rmi_transport::{
-    Body, Call, Connection, Endpoint, Event, Frame, FrameBuffer, FrameLimits, Hello, Origin,
+    Accepted, Body, Call, Endpoint, Event, Frame, FrameBuffer, FrameLimits, Hello, Link, Origin,
     PeerLimits, Target, Thread, Wire, decode, transport_for,
 };
 
@@ -72,31 +72,47 @@ pub(crate) fn socket_path(test: &str) -> std::path::PathBuf {
     std::env::temp_dir().join(format!("rmi-{}-{test}.sock", std::process::id()))
 }
 
-/// Drives `connection` until `count` frames have come.
-pub(crate) async fn receive(connection: &Connection, count: usize) -> Vec<Frame> {
+/// A link whose first wire this is.
+pub(crate) fn link_over(wire: Box<dyn Wire>) -> Link {
+    let link = Link::new();
+    link.attach(wire, BytesMut::new(), 0, 0).unwrap();
+    link
+}
+
+/// What an acceptor says of a new session.
+pub(crate) fn new_session() -> Accepted {
+    Accepted { session: 0x5e55, received: 0, connections: 0 }
+}
+
+/// Drives `link` until `count` frames have come.
+pub(crate) async fn receive(link: &Link, count: usize) -> Vec<Frame> {
     let (mut buffer, mut frames) = (BytesMut::new(), Vec::new());
     while frames.len() < count {
-        match poll_fn(|cx| connection.poll(cx, &mut buffer)).await.unwrap() {
+        match poll_fn(|cx| link.poll(cx, &mut buffer)).await {
             Event::Read(_) => {
                 while let Some(frame) = decode(&mut buffer, &FrameLimits::default()).unwrap() {
                     frames.push(frame);
                 }
             }
             Event::Woken => {}
-            Event::End => panic!("the connection ended after {} of {count} frames", frames.len()),
+            end @ (Event::Lost(_) | Event::Closed) => {
+                panic!("{end:?} after {} of {count} frames", frames.len())
+            }
         }
     }
     frames
 }
 
-/// Drives `connection`, which is to receive nothing, until it ends.
-pub(crate) async fn drive_to_end(connection: &Connection) -> std::io::Result<()> {
+/// Drives `link`, which is to receive nothing, until its wire is lost, for the returned reason,
+/// or it is closed.
+pub(crate) async fn drive_to_end(link: &Link) -> Option<std::io::Error> {
     let mut buffer = BytesMut::new();
     loop {
-        match poll_fn(|cx| connection.poll(cx, &mut buffer)).await? {
+        match poll_fn(|cx| link.poll(cx, &mut buffer)).await {
             Event::Read(count) => panic!("{count} bytes came"),
             Event::Woken => {}
-            Event::End => return Ok(()),
+            Event::Lost(why) => return Some(why),
+            Event::Closed => return None,
         }
     }
 }

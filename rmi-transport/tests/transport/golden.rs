@@ -6,8 +6,8 @@ use std::fmt::Write;
 use bytes::{Bytes, BytesMut};
 use expect_test::{ExpectFile, expect_file};
 use rmi_transport::{
-    Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, Handshake, News, Notice, Origin,
-    Outcome, Reference, Refusal, Stranger, Target, Thread, decode,
+    Accepted, Body, Call, Description, Failure, Frame, FrameLimits, Goodbye, Handshake, News,
+    Notice, Origin, Outcome, Reference, Refusal, Relation, Stranger, Target, Thread, decode,
 };
 
 use crate::fixtures::{bare, encoded, hello, ping};
@@ -162,18 +162,31 @@ fn the_bytes_of_the_tables_are_as_written_down() {
 #[test]
 fn the_bytes_of_the_hand_shake_are_as_written_down() {
     let (ours, theirs) = (hello(0xd1a1), hello(0xacce));
-    let (mut dialler, bytes) = Handshake::dial(ours.clone());
-    let meaning = format!("Hello from {ours:?}");
-    expect_file!["../golden/hand-shake-hello.txt"].assert_eq(&transcript(&bytes, &meaning));
+    let (peer, session) = (0xacce, 0x5e55_1041);
+    for (file, relation) in [
+        (expect_file!["../golden/hand-shake-hello.txt"], Relation::Unknown),
+        (expect_file!["../golden/hand-shake-hello-fresh.txt"], Relation::Fresh { peer }),
+        (
+            expect_file!["../golden/hand-shake-hello-resume.txt"],
+            Relation::Resume { peer, session, connections: 3 },
+        ),
+    ] {
+        let (_, bytes) = Handshake::dial(ours.clone(), relation);
+        file.assert_eq(&transcript(&bytes, &format!("{relation:?}\nHello from {ours:?}")));
+    }
 
+    let relation = Relation::Resume { peer, session, connections: 3 };
+    let (mut dialler, bytes) = Handshake::dial(ours, relation);
     let mut acceptor = Handshake::accept(theirs.clone());
     acceptor.handle_input(&mut BytesMut::from(&bytes[..])).unwrap();
-    let welcome = acceptor.welcome();
-    let meaning = format!("Welcome from {theirs:?}");
+    let accepted = Accepted { session, received: 300, connections: 2 };
+    let welcome = acceptor.welcome(accepted);
+    let meaning = format!("{accepted:?}\nWelcome from {theirs:?}");
     expect_file!["../golden/hand-shake-welcome.txt"].assert_eq(&transcript(&welcome, &meaning));
 
     dialler.handle_input(&mut BytesMut::from(&welcome[..])).unwrap();
-    expect_file!["../golden/hand-shake-go.txt"].assert_eq(&transcript(&dialler.go(), "Go"));
+    expect_file!["../golden/hand-shake-go.txt"]
+        .assert_eq(&transcript(&dialler.go(17), "Go, having received 17"));
 
     let refusal = dialler.refuse(Refusal::Full, "128 peers are enough");
     expect_file!["../golden/hand-shake-refuse.txt"]
