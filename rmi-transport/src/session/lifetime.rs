@@ -174,3 +174,136 @@ impl Backoff {
         self.attempts = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Tick::{GiveUp, Heartbeat, Lost, Nothing};
+    use super::*;
+
+    const TIMINGS: Timings = Timings {
+        heartbeat: Duration::from_secs(5),
+        detection: Duration::from_secs(15),
+        lease: Duration::from_secs(60),
+    };
+
+    /// Lets `lifetime` tick once for each pair: frames sent and bytes received since the last.
+    fn ticks(lifetime: &mut Lifetime, since_last: &[(u64, u64)]) -> Vec<Tick> {
+        let mut tick = |(frames, bytes): &(u64, u64)| {
+            let (frames, bytes) = (lifetime.frames_sent + frames, lifetime.bytes_received + bytes);
+            lifetime.ticked(frames, bytes)
+        };
+        since_last.iter().map(&mut tick).collect()
+    }
+
+    #[test]
+    fn what_happens_at_each_tick() {
+        for (name, since_last, want) in [
+            ("busy", &[(9, 900), (1, 1), (3, 70)][..], &[Nothing, Nothing, Nothing][..]),
+            ("only receiving (W34)", &[(0, 9), (0, 9), (1, 9)], &[Heartbeat, Heartbeat, Nothing]),
+            (
+                "a black hole, however much is sent into it (W35)",
+                &[(1, 9), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0)],
+                &[Nothing, Nothing, Nothing, Nothing, Nothing, Lost],
+            ),
+            (
+                "a byte just in time (W35)",
+                &[(1, 9), (1, 0), (1, 0), (1, 0), (1, 0), (1, 1), (1, 0)],
+                &[Nothing; 7],
+            ),
+            (
+                "silence in both directions",
+                &[(0, 0), (0, 0), (0, 0), (0, 0), (0, 0)],
+                &[Heartbeat, Heartbeat, Heartbeat, Heartbeat, Lost],
+            ),
+        ] {
+            let mut lifetime = Lifetime::new(TIMINGS);
+            assert_eq!(ticks(&mut lifetime, since_last), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_peer_that_was_suspended_finds_its_connection_as_it_left_it() {
+        let mut lifetime = Lifetime::new(TIMINGS);
+        assert_eq!(ticks(&mut lifetime, &[(1, 9), (1, 0), (1, 0)]), [Nothing; 3]);
+        // An hour later the next tick comes, and is one tick.
+        assert_eq!(ticks(&mut lifetime, &[(0, 0)]), [Heartbeat], "W36");
+        // What had arrived meanwhile is read before the next.
+        assert_eq!(ticks(&mut lifetime, &[(1, 500), (1, 9)]), [Nothing; 2], "W36");
+        lifetime.lost();
+        assert_eq!(ticks(&mut lifetime, &[(0, 0); 7]), [Nothing; 7], "W36");
+    }
+
+    #[test]
+    fn a_session_without_a_connection_is_given_up_after_the_lease() {
+        let mut lifetime = Lifetime::new(TIMINGS);
+        lifetime.lost();
+        let want = [Nothing, Nothing, Nothing, Nothing, Nothing, Nothing, Nothing, GiveUp];
+        assert_eq!(lifetime.tick_every() * 8, TIMINGS.lease, "W37");
+        assert_eq!(ticks(&mut lifetime, &[(0, 0); 8]), want, "W37");
+
+        // What is only enqueued is not a sign of life, and neither is being told again.
+        let mut lifetime = Lifetime::new(TIMINGS);
+        lifetime.lost();
+        for want in want {
+            lifetime.lost();
+            assert_eq!(ticks(&mut lifetime, &[(5, 0)]), [want], "W37");
+        }
+
+        let mut lifetime = Lifetime::new(TIMINGS);
+        lifetime.lost();
+        assert_eq!(ticks(&mut lifetime, &[(0, 0); 7]), [Nothing; 7]);
+        lifetime.resumed();
+        assert_eq!(ticks(&mut lifetime, &[(1, 9), (1, 0)]), [Nothing; 2], "W37");
+        lifetime.lost();
+        assert_eq!(ticks(&mut lifetime, &[(0, 0); 8]), want, "the lease begins anew (W37)");
+    }
+
+    #[test]
+    fn the_silence_that_is_noticed_is_at_most_one_tick_short_of_the_detection_time() {
+        for (heartbeat_ms, detection_ms) in
+            [(5_000, 15_000), (1_000, 15_000), (700, 10_000), (10_000, 1_000), (3, 7), (1, 1)]
+        {
+            let [heartbeat, detection] = [heartbeat_ms, detection_ms].map(Duration::from_millis);
+            let lifetime = Lifetime::new(Timings { heartbeat, detection, ..TIMINGS });
+            let every = lifetime.tick_every();
+            let case = format!("{heartbeat:?}, {detection:?}: every {every:?}");
+            if every == TICK_LEAST {
+                continue;
+            }
+            assert!(every <= heartbeat / 2 && every <= detection / 6, "{case} (W34)");
+            // The last bytes came at some time within the tick before the silent ones.
+            let silent = lifetime.ticks_per_detection() - 1;
+            let (shortest, longest) = (every * silent, every * (silent + 1));
+            assert!(shortest + every + Duration::from_micros(1) >= detection, "{case} (W35)");
+            assert!(longest <= detection, "{case} (W35)");
+        }
+        let nothing =
+            Timings { heartbeat: Duration::ZERO, detection: Duration::ZERO, lease: Duration::ZERO };
+        let mut lifetime = Lifetime::new(nothing);
+        assert_eq!(lifetime.tick_every(), TICK_LEAST);
+        lifetime.lost();
+        assert_eq!(lifetime.tick_every(), TICK_LEAST);
+    }
+
+    #[test]
+    fn pauses_between_attempts_double_up_to_a_second_and_are_spread() {
+        let pauses = |random: u64| {
+            let mut backoff = Backoff::new();
+            std::iter::from_fn(move || Some(backoff.next(random).as_micros())).take(10)
+        };
+        let in_the_middle =
+            [0, 20, 40, 80, 160, 320, 640, 1_000, 1_000, 1_000].map(|ms| ms * 1_000);
+        assert!(pauses(500).eq(in_the_middle));
+        assert!(pauses(0).eq(in_the_middle.map(|pause| pause / 2)));
+        assert!(pauses(1_000).eq(in_the_middle.map(|pause| pause * 3 / 2)));
+        for random in [1, 77, u64::MAX] {
+            for (pause, middle) in pauses(random).zip(in_the_middle) {
+                assert!((middle / 2..=middle * 3 / 2).contains(&pause), "{random}");
+            }
+        }
+        let mut backoff = Backoff { attempts: u32::MAX };
+        assert_eq!(backoff.next(500), PAUSE_MAX);
+        backoff.reset();
+        assert_eq!(backoff.next(500), Duration::ZERO);
+    }
+}

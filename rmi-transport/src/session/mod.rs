@@ -19,6 +19,8 @@
 mod lifetime;
 mod numbering;
 mod outbox;
+#[cfg(test)]
+mod pair;
 mod retained;
 
 pub use lifetime::{Backoff, Lifetime, Tick, Timings};

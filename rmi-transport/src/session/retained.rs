@@ -45,6 +45,17 @@ impl Chunk {
         self.bytes.get(self.acknowledged..).unwrap_or_default()
     }
 
+    /// Appends a batch that it has room for. Its memory doubles as it fills, and stays within
+    /// [`CHUNK_BYTES`] unless the batch alone is larger.
+    fn append(&mut self, batch: &[u8]) {
+        let needed = self.bytes.len() + batch.len();
+        if needed > self.bytes.capacity() {
+            let capacity = (2 * self.bytes.capacity()).min(CHUNK_BYTES).max(needed);
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(batch);
+    }
+
     fn has_room_for(&self, bytes: usize) -> bool {
         self.bytes.is_empty() || self.bytes.len() + bytes <= CHUNK_BYTES
     }
@@ -71,11 +82,11 @@ impl Retained {
             return Vec::new();
         }
         match self.chunks.back_mut() {
-            Some(last) if last.has_room_for(batch.len()) => last.bytes.extend_from_slice(&batch),
+            Some(last) if last.has_room_for(batch.len()) => last.append(&batch),
             Some(_) | None => {
-                let mut bytes = std::mem::take(&mut self.spare);
-                bytes.extend_from_slice(&batch);
-                self.chunks.push_back(Chunk { bytes, acknowledged: 0 });
+                let mut next = Chunk { bytes: std::mem::take(&mut self.spare), acknowledged: 0 };
+                next.append(&batch);
+                self.chunks.push_back(next);
             }
         }
         batch.clear();
@@ -147,5 +158,137 @@ impl Retained {
     /// Nothing will be resent any more.
     pub(super) fn clear(&mut self) {
         *self = Retained::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame of so many bytes, its length included, and all of the same content.
+    fn frame(bytes: usize, content: u8) -> Vec<u8> {
+        let mut frame = match bytes {
+            0..=128 => vec![(bytes - 1) as u8],
+            129..=16_385 => vec![(bytes - 2) as u8 | 0x80, ((bytes - 2) >> 7) as u8],
+            _ => {
+                let length = bytes - 3;
+                vec![length as u8 | 0x80, (length >> 7) as u8 | 0x80, (length >> 14) as u8]
+            }
+        };
+        frame.resize(bytes, content);
+        frame
+    }
+
+    /// All that is kept from `from` on.
+    fn rest(retained: &Retained, mut from: u64) -> Vec<u8> {
+        let mut lane = Vec::new();
+        loop {
+            let mut piece = Vec::new();
+            from = retained.copy(from, &mut piece);
+            assert!(piece.len() <= RESENT_BYTES_MAX);
+            if piece.is_empty() {
+                return lane;
+            }
+            lane.extend_from_slice(&piece);
+        }
+    }
+
+    fn memory(retained: &Retained) -> usize {
+        let chunks = retained.chunks.iter().map(|chunk| chunk.bytes.capacity());
+        chunks.sum::<usize>() + retained.spare.capacity()
+    }
+
+    #[test]
+    fn what_is_not_acknowledged_is_kept_as_it_was_written() {
+        // Small and large batches, with every size of a length; frames of several in a batch.
+        let sizes = [20, 17_000, 30, 300, 70_000, 5, 40_000, 16_384, 16_385, 128, 200_000, 1_000];
+        let frames: Vec<_> = (0..).zip(sizes).map(|(n, bytes)| frame(bytes, n)).collect();
+        for together in 1..=3 {
+            let mut retained = Retained::default();
+            for batch in frames.chunks(together) {
+                retained.push(batch.concat());
+            }
+            for acknowledged in 0..=frames.len() {
+                retained.acknowledged(acknowledged as u64);
+                let want = frames[acknowledged..].concat();
+                assert_eq!(retained.len(), want.len());
+                let from = retained.start;
+                assert!(rest(&retained, 0) == want, "{together} together, {acknowledged} gone");
+                assert!(rest(&retained, from) == want);
+                let within = from + (want.len() / 2) as u64;
+                assert!(rest(&retained, within) == want[want.len() / 2..]);
+                assert_eq!(retained.len_from(within), want.len() - want.len() / 2);
+            }
+            assert_eq!((retained.len(), retained.len_from(0)), (0, 0));
+            assert!(memory(&retained) <= 2 * CHUNK_BYTES, "{}", memory(&retained));
+        }
+    }
+
+    #[test]
+    fn frames_that_were_acknowledged_before_they_are_kept_are_dropped_with_the_next_look() {
+        let mut retained = Retained::default();
+        retained.acknowledged(3);
+        for content in 1..=4 {
+            retained.push(frame(20, content));
+        }
+        retained.acknowledged(3);
+        assert_eq!(rest(&retained, 0), frame(20, 4));
+    }
+
+    #[test]
+    fn a_large_batch_behind_an_emptied_chunk_is_found() {
+        let mut retained = Retained::default();
+        retained.push(frame(20, 1));
+        retained.acknowledged(1);
+        retained.push(frame(100_000, 2));
+        retained.push(frame(20, 3));
+        retained.acknowledged(2);
+        assert_eq!(rest(&retained, 0), frame(20, 3));
+        retained.acknowledged(3);
+        assert_eq!(retained.len(), 0);
+    }
+
+    #[test]
+    fn small_frames_that_come_and_go_take_the_same_memory_again() {
+        let mut retained = Retained::default();
+        let (mut number, mut spare) = (0, Vec::with_capacity(64));
+        let mut comes_and_goes = |retained: &mut Retained, unacknowledged: u64| {
+            spare.extend_from_slice(&frame(20, 7));
+            let before = spare.as_ptr();
+            spare = retained.push(std::mem::take(&mut spare));
+            assert_eq!(spare.as_ptr(), before, "the batch's memory comes back");
+            number += 1;
+            retained.acknowledged(number - unacknowledged.min(number));
+        };
+        comes_and_goes(&mut retained, 0);
+        let (chunk, taken) = (retained.chunks[0].bytes.as_ptr(), memory(&retained));
+        for _ in 0..10_000 {
+            comes_and_goes(&mut retained, 0);
+            assert_eq!((retained.chunks[0].bytes.as_ptr(), memory(&retained)), (chunk, taken));
+        }
+        // With some always under way, two chunks take turns.
+        for _ in 0..10_000 {
+            comes_and_goes(&mut retained, 3);
+        }
+        let taken = memory(&retained);
+        for _ in 0..100_000 {
+            comes_and_goes(&mut retained, 3);
+            assert!(memory(&retained) <= taken.max(2 * CHUNK_BYTES), "{}", memory(&retained));
+        }
+    }
+
+    #[test]
+    fn what_is_kept_takes_about_its_own_size() {
+        let mut retained = Retained::default();
+        for _ in 0..100_000 {
+            retained.push(frame(20, 1));
+        }
+        assert!(memory(&retained) < retained.len() + 2 * CHUNK_BYTES, "{}", memory(&retained));
+        // A batch whose memory is mostly empty is copied out of it.
+        let mut roomy = Vec::with_capacity(1 << 20);
+        roomy.extend_from_slice(&frame(20_000, 2));
+        let before = memory(&retained);
+        assert!(retained.push(roomy).capacity() >= 1 << 20);
+        assert!(memory(&retained) < before + 2 * CHUNK_BYTES);
     }
 }
