@@ -92,6 +92,7 @@ impl World {
                 let End { outbox, writer, .. } = &mut self.ends[end];
                 if let Some(batch) = outbox.begin().or_else(|| outbox.resume()) {
                     assert!(writer.is_none(), "one writes at a time");
+                    assert!(outbox.is_present(&batch), "written to the present wire");
                     *writer = Some(batch);
                 }
             }

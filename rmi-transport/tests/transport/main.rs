@@ -8,6 +8,7 @@ mod golden;
 mod handshake;
 mod handshake_refused;
 mod link;
+mod link_resumed;
 mod rendezvous;
 mod sizes;
 mod transports;
