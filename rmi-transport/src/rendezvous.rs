@@ -1,4 +1,7 @@
-//! One session for each pair of incarnations, also when both dial each other at once.
+//! One connection at a time for each pair of incarnations, also when both dial each other at once.
+//!
+//! It decides about connections only: which session a connection is for is another question,
+//! which the two settle in the hand-shake ([`Relation`](crate::handshake::Relation)).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +16,7 @@ pub enum Verdict {
     Refuse(Refusal),
 }
 
-/// Which peers a node has a session with, or may have soon.
+/// Which peers a node has a connection with, or may have soon.
 ///
 /// For every peer:
 ///
@@ -27,7 +30,7 @@ pub enum Verdict {
 ///
 /// When both dial at once, *the connection that the smaller incarnation dialled wins*. The
 /// greater one yields its own while one from the smaller is pending. The smaller one goes, and
-/// forgets about the pending ones. A node that has a session refuses every other connection.
+/// forgets about the pending ones. A node that has a connection refuses every other one.
 ///
 /// So a node is bound by its welcome: as long as it is pending, the node opens nothing else with
 /// a smaller peer. That is why both ends always choose the same connection.
@@ -66,7 +69,7 @@ impl Rendezvous {
         Verdict::Proceed
     }
 
-    /// As dialler: `peer` welcomes us. After [`Proceed`](Verdict::Proceed) the session is open.
+    /// As dialler: `peer` welcomes us. After [`Proceed`](Verdict::Proceed) the connection is open.
     pub fn welcomed(&mut self, peer: u64) -> Verdict {
         if peer == self.own {
             return Verdict::Refuse(Refusal::SelfConnection);
@@ -80,7 +83,7 @@ impl Rendezvous {
         Verdict::Proceed
     }
 
-    /// As acceptor: `peer` goes. `true`: the session is open. `false`: another connection was
+    /// As acceptor: `peer` goes. `true`: the connection is open. `false`: another one was
     /// first, and this one is to be dropped.
     pub fn confirmed(&mut self, peer: u64, token: u64) -> bool {
         let Some(state) = self.peers.get_mut(&peer) else { return false };
@@ -97,7 +100,7 @@ impl Rendezvous {
         self.tidy(peer);
     }
 
-    /// The session with `peer` has ended.
+    /// The connection with `peer` is lost, or was taken off.
     pub fn closed(&mut self, peer: u64) {
         if let Some(state) = self.peers.get_mut(&peer) {
             state.open = false;
@@ -105,7 +108,7 @@ impl Rendezvous {
         self.tidy(peer);
     }
 
-    /// Whether there is a session with `peer`.
+    /// Whether there is a connection with `peer`.
     pub fn is_open(&self, peer: u64) -> bool {
         self.peers.get(&peer).is_some_and(|state| state.open)
     }

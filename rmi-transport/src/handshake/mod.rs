@@ -98,7 +98,7 @@ pub enum Refusal {
     Version,
     /// It uses another codec.
     Codec,
-    /// There is a session between the two already.
+    /// There is a connection between the two already.
     AlreadyConnected,
     /// The node has dialled itself.
     SelfConnection,
@@ -139,7 +139,7 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-/// Why there is no session after a hand-shake.
+/// Why there is no connection after a hand-shake.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandshakeError {

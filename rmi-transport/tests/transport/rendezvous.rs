@@ -101,7 +101,7 @@ impl World {
         }
         for node in [0, 1] {
             let open = self.lines.iter().filter(|line| line.ends[node] == End::Open).count();
-            assert!(open <= 1, "two sessions at node {node} (W11): {self:#?}");
+            assert!(open <= 1, "two connections at node {node} (W11): {self:#?}");
         }
     }
 
@@ -151,22 +151,22 @@ impl World {
         }
     }
 
-    /// Nothing can happen any more: both have their session on the same connection, and nobody
+    /// Nothing can happen any more: both have the same connection open, and nobody
     /// waits for anything.
-    fn check_at_rest(mut self, session_expected: bool) {
-        let mut sessions = 0;
+    fn check_at_rest(mut self, one_expected: bool) {
+        let mut open = 0;
         for line in &self.lines {
             assert!(
                 matches!(line.ends, [End::Open, End::Open] | [End::Closed, End::Closed]),
                 "the ends disagree, or one waits for ever (W11): {self:#?}"
             );
-            sessions += usize::from(line.ends == [End::Open, End::Open]);
+            open += usize::from(line.ends == [End::Open, End::Open]);
         }
-        assert!(sessions <= 1, "several sessions (W11): {self:#?}");
-        assert!(sessions == 1 || !session_expected, "no session (W11): {self:#?}");
+        assert!(open <= 1, "several connections (W11): {self:#?}");
+        assert!(open == 1 || !one_expected, "no connection (W11): {self:#?}");
         for at in [0, 1] {
             let peer = self.incarnations[1 - at];
-            assert_eq!(self.nodes[at].is_open(peer), sessions == 1, "node {at}");
+            assert_eq!(self.nodes[at].is_open(peer), open == 1, "node {at}");
             self.nodes[at].closed(peer);
             assert_eq!(self.nodes[at], Rendezvous::new(self.incarnations[at]), "a mark is left");
         }
@@ -196,13 +196,13 @@ fn explore(diallers: &[usize], losses: u32) -> usize {
 }
 
 #[test]
-fn two_that_dial_each_other_at_once_end_with_one_session() {
+fn two_that_dial_each_other_at_once_end_with_one_connection() {
     assert!(explore(&[0], 0) > 4);
     assert!(explore(&[0, 1], 0) > 50);
 }
 
 #[test]
-fn two_that_dial_each_other_twice_at_once_end_with_one_session() {
+fn two_that_dial_each_other_twice_at_once_end_with_one_connection() {
     assert!(explore(&[0, 0, 1], 0) > 300);
     assert!(explore(&[0, 0, 1, 1], 0) > 2_000);
 }
