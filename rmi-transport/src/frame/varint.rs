@@ -30,6 +30,10 @@ pub(crate) enum Malformed {
 
 /// Reads the varint that `bytes` begins with; it says how long that is, too.
 pub(crate) fn read(bytes: &[u8]) -> Result<(u64, usize), Malformed> {
+    // Nearly all of them are of this kind.
+    if let Some(byte) = bytes.first().filter(|byte| **byte < 0x80) {
+        return Ok((u64::from(*byte), 1));
+    }
     let mut value = 0;
     for (position, byte) in bytes.iter().copied().take(VARINT_BYTES_MAX).enumerate() {
         let bits = u64::from(byte & 0x7f);

@@ -21,8 +21,10 @@ pub(super) const RESENT_BYTES_MAX: usize = 64 * 1024;
 /// way of every call, so a small frame that comes and goes is copied once and allocates nothing.
 #[derive(Debug)]
 pub(super) struct Retained {
-    /// Whole frames each, the oldest first. Empty ones are removed, unless it is the last.
-    chunks: VecDeque<Chunk>,
+    /// The oldest first; none is empty.
+    full: VecDeque<Chunk>,
+    /// Where small batches are copied to. Behind those that are full.
+    last: Chunk,
     /// The number of the first frame that is kept, or would be.
     first: u64,
     /// Bytes of the lane before that frame.
@@ -33,6 +35,7 @@ pub(super) struct Retained {
     spare: Vec<u8>,
 }
 
+/// Whole frames.
 #[derive(Debug, Default)]
 struct Chunk {
     bytes: Vec<u8>,
@@ -45,6 +48,10 @@ impl Chunk {
         self.bytes.get(self.acknowledged..).unwrap_or_default()
     }
 
+    fn has_room_for(&self, bytes: usize) -> bool {
+        self.bytes.is_empty() || self.bytes.len() + bytes <= CHUNK_BYTES
+    }
+
     /// Appends a batch that it has room for. Its memory doubles as it fills, and stays within
     /// [`CHUNK_BYTES`] unless the batch alone is larger.
     fn append(&mut self, batch: &[u8]) {
@@ -55,15 +62,18 @@ impl Chunk {
         }
         self.bytes.extend_from_slice(batch);
     }
-
-    fn has_room_for(&self, bytes: usize) -> bool {
-        self.bytes.is_empty() || self.bytes.len() + bytes <= CHUNK_BYTES
-    }
 }
 
 impl Default for Retained {
     fn default() -> Self {
-        Retained { chunks: VecDeque::new(), first: 1, start: 0, len: 0, spare: Vec::new() }
+        Retained {
+            full: VecDeque::new(),
+            last: Chunk::default(),
+            first: 1,
+            start: 0,
+            len: 0,
+            spare: Vec::new(),
+        }
     }
 }
 
@@ -73,56 +83,65 @@ impl Retained {
     pub(super) fn push(&mut self, mut batch: Vec<u8>) -> Vec<u8> {
         self.len += batch.len();
         // Memory that is mostly empty is better used for the next batch.
-        if batch.len() > COPIED_BYTES_MAX && batch.len() >= batch.capacity() / 2 {
-            if self.len == batch.len() {
-                // The chunk that is there is empty, and is not to be the first.
-                self.spare = self.chunks.pop_back().map_or_else(Vec::new, |chunk| chunk.bytes);
-            }
-            self.chunks.push_back(Chunk { bytes: batch, acknowledged: 0 });
+        let is_moved = batch.len() > COPIED_BYTES_MAX && batch.len() >= batch.capacity() / 2;
+        if is_moved || !self.last.has_room_for(batch.len()) {
+            self.begin_chunk();
+        }
+        if is_moved {
+            self.full.push_back(Chunk { bytes: batch, acknowledged: 0 });
             return Vec::new();
         }
-        match self.chunks.back_mut() {
-            Some(last) if last.has_room_for(batch.len()) => last.append(&batch),
-            Some(_) | None => {
-                let mut next = Chunk { bytes: std::mem::take(&mut self.spare), acknowledged: 0 };
-                next.append(&batch);
-                self.chunks.push_back(next);
-            }
-        }
+        self.last.append(&batch);
         batch.clear();
         batch
     }
 
+    fn begin_chunk(&mut self) {
+        if !self.last.rest().is_empty() {
+            let next = Chunk { bytes: std::mem::take(&mut self.spare), acknowledged: 0 };
+            self.full.push_back(std::mem::replace(&mut self.last, next));
+        }
+    }
+
     /// The peer has all frames up to this one: they are not kept any longer. Those of them that
     /// are not here yet are dropped when this is called again after they have come.
+    #[inline]
     pub(super) fn acknowledged(&mut self, up_to: u64) {
-        while self.first <= up_to {
-            let Some(chunk) = self.chunks.front_mut() else { return };
-            let Some(frame) = frame_bytes(chunk.rest()) else {
-                debug_assert!(chunk.rest().is_empty(), "a frame that breaks off");
+        // Mostly it is no news, and this is asked at every turn.
+        if self.first <= up_to && self.len > 0 {
+            self.drop_up_to(up_to);
+        }
+    }
+
+    fn drop_up_to(&mut self, up_to: u64) {
+        while self.first <= up_to && self.len > 0 {
+            let oldest = self.full.front_mut().unwrap_or(&mut self.last);
+            let Some(frame) = frame_bytes(oldest.rest()) else {
+                debug_assert!(false, "a frame that breaks off");
                 return;
             };
-            chunk.acknowledged += frame;
+            oldest.acknowledged += frame;
             self.first += 1;
             self.start += frame as u64;
             self.len -= frame;
-            if chunk.rest().is_empty() {
-                self.recycle_first();
+            if oldest.acknowledged == oldest.bytes.len() {
+                self.recycle_oldest();
             }
         }
     }
 
-    /// The first chunk has been emptied. If it is the last one, too, it is filled again.
-    fn recycle_first(&mut self) {
-        let Some(mut chunk) = self.chunks.pop_front() else { return };
-        if chunk.bytes.capacity() > CHUNK_BYTES {
-            return;
-        }
-        chunk.bytes.clear();
-        if self.chunks.is_empty() {
-            self.chunks.push_back(Chunk { bytes: chunk.bytes, acknowledged: 0 });
-        } else if self.spare.capacity() < chunk.bytes.capacity() {
-            self.spare = chunk.bytes;
+    /// The oldest chunk has been emptied. The last one is filled again.
+    fn recycle_oldest(&mut self) {
+        if let Some(Chunk { bytes: mut emptied, .. }) = self.full.pop_front() {
+            if (self.spare.capacity()..=CHUNK_BYTES).contains(&emptied.capacity()) {
+                emptied.clear();
+                self.spare = emptied;
+            }
+        } else if self.last.bytes.capacity() <= CHUNK_BYTES {
+            self.last.bytes.clear();
+            self.last.acknowledged = 0;
+        } else {
+            self.last = Chunk::default();
         }
     }
 
@@ -131,7 +150,7 @@ impl Retained {
     pub(super) fn copy(&self, from: u64, into: &mut Vec<u8>) -> u64 {
         let from = from.max(self.start);
         let mut skip = usize::try_from(from - self.start).unwrap_or(usize::MAX);
-        for chunk in &self.chunks {
+        for chunk in self.full.iter().chain([&self.last]) {
             match chunk.rest().get(skip..) {
                 None | Some([]) => skip -= chunk.rest().len(),
                 Some(rest) => {
@@ -194,8 +213,8 @@ mod tests {
     }
 
     fn memory(retained: &Retained) -> usize {
-        let chunks = retained.chunks.iter().map(|chunk| chunk.bytes.capacity());
-        chunks.sum::<usize>() + retained.spare.capacity()
+        let full: usize = retained.full.iter().map(|chunk| chunk.bytes.capacity()).sum();
+        full + retained.last.bytes.capacity() + retained.spare.capacity()
     }
 
     #[test]
@@ -221,6 +240,27 @@ mod tests {
             }
             assert_eq!((retained.len(), retained.len_from(0)), (0, 0));
             assert!(memory(&retained) <= 2 * CHUNK_BYTES, "{}", memory(&retained));
+        }
+    }
+
+    #[test]
+    fn resending_goes_on_where_it_was_though_frames_are_acknowledged_meanwhile() {
+        let frames: Vec<_> = (0..8).map(|content| frame(40_000, content)).collect();
+        for acknowledged in 0..=8 {
+            let mut retained = Retained::default();
+            for frame in &frames {
+                retained.push(frame.clone());
+            }
+            let mut resent = Vec::new();
+            let mut from = 0;
+            for _ in 0..4 {
+                from = retained.copy(from, &mut resent);
+            }
+            assert_eq!(resent, frames[..4].concat());
+            retained.acknowledged(acknowledged);
+            let left = 8 - (acknowledged as usize).max(4);
+            assert_eq!(retained.len_from(from), left * 40_000);
+            assert!(rest(&retained, from) == frames[8 - left..].concat(), "{acknowledged}");
         }
     }
 
@@ -261,10 +301,10 @@ mod tests {
             retained.acknowledged(number - unacknowledged.min(number));
         };
         comes_and_goes(&mut retained, 0);
-        let (chunk, taken) = (retained.chunks[0].bytes.as_ptr(), memory(&retained));
+        let (chunk, taken) = (retained.last.bytes.as_ptr(), memory(&retained));
         for _ in 0..10_000 {
             comes_and_goes(&mut retained, 0);
-            assert_eq!((retained.chunks[0].bytes.as_ptr(), memory(&retained)), (chunk, taken));
+            assert_eq!((retained.last.bytes.as_ptr(), memory(&retained)), (chunk, taken));
         }
         // With some always under way, two chunks take turns.
         for _ in 0..10_000 {

@@ -9,6 +9,7 @@ mod handshake;
 mod handshake_refused;
 mod link;
 mod link_resumed;
+mod link_writers;
 mod rendezvous;
 mod sizes;
 mod transports;
