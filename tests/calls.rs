@@ -229,7 +229,7 @@ fn a_lost_connection_fails_the_calls_in_progress_and_frees_what_the_peer_held() 
     let home = there.block_on(builder.start()).unwrap();
     home.bind("savings", &home.export::<AccountRef, _, _>(savings)).unwrap();
     here.block_on(async {
-        let away = dialling().await;
+        let away = support::impatient().start().await.unwrap();
         let account: AccountRef = lookup(&away, &home, "savings").await;
         home.unbind("savings");
         let other = account.clone();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rmi::{Limits, Node, RemoteRef, Result, enter, remote};
 use rmi_transport::{Body, Call, Frame, Goodbye, Outcome, Reference, Target};
 use support::attacker::{self, Attacker, ENTER, EXIT, PING, failure, frame, outcome};
-use support::{Drops, PATIENCE, Token, dialling, listening, lookup, until, until_empty};
+use support::{Drops, PATIENCE, Token, dialling, impatient, lookup, until, until_empty};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -35,7 +35,7 @@ struct Victim {
 impl Victim {
     async fn new() -> Self {
         let limits = Limits { handshake_time_max: Duration::from_millis(200), ..Limits::default() };
-        let builder = Node::builder().listen("tcp://127.0.0.1:0").limits(limits);
+        let builder = impatient().listen("tcp://127.0.0.1:0").limits(limits);
         let node = builder.start().await.unwrap();
         node.bind("echo", &node.export::<EchoRef, _, _>(Parrot)).unwrap();
         let honest = dialling().await;
@@ -200,7 +200,8 @@ struct Between {
 
 impl Between {
     async fn new() -> Self {
-        let (victim, relay) = (Victim::new().await, listening().await);
+        let relay = impatient().listen("tcp://127.0.0.1:0").start().await.unwrap();
+        let victim = Victim::new().await;
         let far: EchoRef = lookup(&relay, &victim.node, "echo").await;
         relay.bind("echo", &far).unwrap();
         Self { victim, relay, far }
@@ -305,7 +306,7 @@ async fn a_panic_in_the_drop_of_an_object_ends_no_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_comes_again_keeps_its_new_shares_while_its_old_ones_are_taken_away() {
-    let home = listening().await;
+    let home = impatient().listen("tcp://127.0.0.1:0").start().await.unwrap();
     // Taking a peer's shares away takes a while.
     let many: Vec<EchoRef> = (0..20_000).map(|_| home.export(Parrot)).collect();
     let echo: EchoRef = home.export(Parrot);

@@ -140,7 +140,7 @@ async fn a_session_beyond_the_limit_is_refused_until_another_has_ended() {
 /// A node on a transport that holds 256 KiB by itself, and little more for who does not read.
 async fn brimming() -> Node {
     let limits = Limits { bytes_buffered_max: 64 << 10, ..Limits::default() };
-    let node = Node::builder().listen("inproc://auto").limits(limits).start().await.unwrap();
+    let node = support::impatient().listen("inproc://auto").limits(limits).start().await.unwrap();
     node.bind("itself", &node.export::<CupRef, _, _>(Saucer)).unwrap();
     node
 }

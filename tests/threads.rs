@@ -4,12 +4,11 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use rmi::{Node, Result, ThreadId, enter, remote, synchronized};
 use rmi_transport::{Body, Outcome};
 use support::attacker::{Attacker, ENTER, EXIT, frame};
-use support::{dialling, listening, lookup, until, until_empty};
+use support::{dialling, impatient, listening, lookup, until, until_empty};
 use tokio::sync::{Notify, mpsc};
 
 #[remote]
@@ -86,7 +85,8 @@ struct Match {
 
 impl Match {
     async fn begin() -> Self {
-        let (here, there) = (dialling().await, listening().await);
+        let here = impatient().start().await.unwrap();
+        let there = impatient().listen("tcp://127.0.0.1:0").start().await.unwrap();
         let (near, _) = player(&here);
         drop(player(&there));
         let far = lookup(&here, &there, "player").await;
@@ -105,7 +105,8 @@ impl Match {
 fn callbacks_recurse_64_deep_on_one_worker_thread() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (here, there) = (dialling().await, listening().await);
+        let here = impatient().start().await.unwrap();
+        let there = impatient().listen("tcp://127.0.0.1:0").start().await.unwrap();
         let ((near, near_person), (far_own, far_person)) = (player(&here), player(&there));
         let far: PlayerRef = lookup(&here, &there, "player").await;
         near_person.own.set(near.clone()).unwrap();
@@ -212,7 +213,7 @@ async fn an_enter_that_is_given_up_leaves_the_monitor_free() {
 fn a_monitor_is_free_again_when_its_holders_session_dies() {
     let (holders, others) = (support::runtime(), support::runtime());
     others.block_on(async {
-        let builder = Node::builder().listen("tcp://127.0.0.1:0").lease(Duration::from_millis(50));
+        let builder = impatient().listen("tcp://127.0.0.1:0");
         let home = builder.start().await.unwrap();
         drop(player(&home));
         let endpoint = home.endpoint().unwrap().to_string();
@@ -248,7 +249,8 @@ fn a_monitor_held_through_a_relay_is_free_again_when_its_holder_dies() {
     let (holders, others) = (support::runtime(), support::runtime());
     others.block_on(async {
         // Nobody can dial the home, so the holder goes through the middle.
-        let (home, middle) = (dialling().await, listening().await);
+        let home = impatient().start().await.unwrap();
+        let middle = impatient().listen("tcp://127.0.0.1:0").start().await.unwrap();
         let (_, keeper) = player(&middle);
         let (near, _) = player(&home);
         lookup::<PlayerRef>(&home, &middle, "player").await.keep(near.clone()).await.unwrap();

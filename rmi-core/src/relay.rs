@@ -7,17 +7,17 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rmi_gc::ObjectId;
-use rmi_transport::Outcome;
+use rmi_gc::{NodeId, ObjectId};
+use rmi_transport::{Call, Outcome};
 
 use crate::call::builtin::{ENTER, EXIT};
 use crate::call::{Answer, Answering, ReceivedCall, Undo, Way};
 use crate::error::{Error, ErrorKind};
 use crate::interface::Method;
-use crate::marshal::{Message, Payload, Reply, ReplyBody};
+use crate::marshal::{Arguments, Message, Payload, Reply, ReplyBody};
 use crate::node::NodeInner;
 use crate::reference::{Identity, Untyped};
-use crate::session::Session;
+use crate::session::{Session, Unsent};
 use crate::thread::ThreadId;
 
 /// Carries a call of `session`'s peer onward to the object of `identity`.
@@ -28,15 +28,40 @@ pub(crate) fn forward(
     identity: &Arc<Identity>,
 ) {
     node.table.relay_built(identity.id);
-    node.stats.calls_relayed.add(1);
+    session.stats.calls_relayed.add(1);
     let number = call.head.call;
     let forwarded = if number == 0 {
         forward_one_way(node, session, call, identity)
     } else {
         forward_and_wait(node, session, call, identity)
     };
-    if let Err(error) = forwarded {
-        session.reply(node, number, Reply::failed(error.on_object(identity.id)));
+    match forwarded {
+        Ok(()) => {}
+        Err(NotForwarded::NotYet(call, to)) => session.hold_relayed(node, *call, to),
+        Err(NotForwarded::Failed(error)) => {
+            session.reply(node, number, Reply::failed(error.on_object(identity.id)));
+        }
+    }
+}
+
+/// Why a call was not carried onward.
+enum NotForwarded {
+    /// A reference in it may not be passed on to that node yet.
+    NotYet(Box<ReceivedCall>, NodeId),
+    Failed(Error),
+}
+
+impl NotForwarded {
+    fn new(unsent: Unsent, head: Call, message: Message, to: NodeId) -> Self {
+        match (unsent, message.payload) {
+            (Unsent::NotYet, Payload::Received(payload)) => {
+                let arguments = Arguments { payload, references: message.references };
+                Self::NotYet(Box::new(ReceivedCall { head, arguments, broken: None }), to)
+            }
+            (unsent, Payload::Received(_) | Payload::Encoded(_)) => {
+                Self::Failed(unsent.into_error())
+            }
+        }
     }
 }
 
@@ -45,15 +70,18 @@ fn forward_one_way(
     session: &Session,
     call: ReceivedCall,
     identity: &Identity,
-) -> Result<(), Error> {
+) -> Result<(), NotForwarded> {
     let thread = call.head.thread.map(|thread| session.thread_from_wire(thread));
     if call.head.method == EXIT.id {
         // By the way on which it entered, and only if it did: the home takes an exit for ours.
         session.relayed_holds.leave(node, identity.id, thread);
         return Ok(());
     }
-    let way = onward(node, identity)?;
-    way.send(node, &method_of(&call), thread, message_of(call))
+    let way = onward(node, identity).map_err(NotForwarded::Failed)?;
+    let (method, head) = (method_of(&call), call.head.clone());
+    let mut message = message_of(call);
+    way.send(node, &method, thread, &mut message)
+        .map_err(|unsent| NotForwarded::new(unsent, head, message, way.session.peer))
 }
 
 fn forward_and_wait(
@@ -61,8 +89,8 @@ fn forward_and_wait(
     session: &Arc<Session>,
     call: ReceivedCall,
     identity: &Arc<Identity>,
-) -> Result<(), Error> {
-    let way = onward(node, identity)?;
+) -> Result<(), NotForwarded> {
+    let way = onward(node, identity).map_err(NotForwarded::Failed)?;
     let number = call.head.call;
     let method = method_of(&call);
     let thread = call.head.thread.map(|thread| session.thread_from_wire(thread));
@@ -78,7 +106,11 @@ fn forward_and_wait(
     let undo = enters
         .as_ref()
         .map_or(Undo::Nothing, |hold| Undo::Leave(hold.reference.clone(), way.target, hold.thread));
-    let pending = way.start(node, &method, thread, undo, message_of(call))?;
+    let head = call.head.clone();
+    let mut message = message_of(call);
+    let pending = way
+        .start(node, &method, thread, undo, &mut message)
+        .map_err(|unsent| NotForwarded::new(unsent, head, message, way.session.peer))?;
     let answering = Answering::new(node, session, number);
     let child = Arc::clone(session);
     session.incoming.spawn(node, number, async move {
@@ -146,7 +178,7 @@ impl Hold {
 
     /// Leaves once. If the session of that way has ended, its end has freed the monitor.
     fn send_exit(way: &Way, node: &NodeInner, thread: ThreadId) {
-        let _ = way.send(node, &EXIT, Some(thread), Message::default());
+        let _ = way.send(node, &EXIT, Some(thread), &mut Message::default());
     }
 }
 

@@ -109,6 +109,11 @@ impl<D: Clone> Ledger<D> {
         self.notices.ask(object, what);
     }
 
+    /// What is remembered of an object that the peer was asked for, and has not answered.
+    pub fn asked(&self, object: ObjectId) -> Option<&D> {
+        self.notices.asked(object)
+    }
+
     /// The peer is owed an answer: its adoption as holder of `object` was counted
     /// ([`Entry::adopts`](crate::Entry::adopts)).
     pub fn owe_adopted(&mut self, object: ObjectId) {

@@ -33,6 +33,10 @@ impl<D: Clone> Notices<D> {
         }
     }
 
+    pub(crate) fn asked(&self, object: ObjectId) -> Option<&D> {
+        self.asked.get(&object)
+    }
+
     pub(crate) fn answered(&mut self, object: ObjectId) -> Result<D, PeerMisbehaved> {
         if self.owed.contains(&Notice::Adopt { object }) {
             // It was not written yet, so that nobody can have read it.

@@ -74,7 +74,7 @@ pub enum HomeSession {
 
 impl Orders {
     /// Nothing to do: something keeps the entry.
-    pub(crate) const NONE: Self =
+    pub const NONE: Self =
         Self { fate: Fate::Kept, release: None, adopt: false, tell: None, waiting: None };
 
     pub(crate) fn owe(release: Option<Release>) -> Self {

@@ -104,6 +104,23 @@ impl Entry {
         }
     }
 
+    /// This node leaves now, and what is left of its own handles counts no more (rule 17). A bridge with children, estate
+    /// or pins is kept all the same: the end of the session turns it into an estate of its parent.
+    pub fn left(&mut self) -> Fate {
+        if let Self::Bridge(bridge) = self {
+            bridge.local = 0;
+        }
+        self.fate()
+    }
+
+    /// Whether a reference that was passed on has not been released.
+    pub fn has_children(&self) -> bool {
+        match self {
+            Self::Home(home) => !home.children.is_empty(),
+            Self::Bridge(bridge) => !bridge.children.is_empty(),
+        }
+    }
+
     /// It is `now`: estates that are over go (rule 12).
     pub fn expire(&mut self, now: Millis) -> Fate {
         match self {

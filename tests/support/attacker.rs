@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::{Bytes, BytesMut};
 use rmi::{Node, RemoteRef};
 use rmi_transport::{
-    Body, Call, Endpoint, Failure, Frame, FrameBuffer, FrameLimits, Goodbye, Hello, Origin,
-    Outcome, PeerLimits, Reference, Target, Thread, Verdict, Wire, decode, shake_as_acceptor,
-    shake_as_dialler, transport_for,
+    Accepted, Body, Call, Endpoint, Failure, Frame, FrameBuffer, FrameLimits, Goodbye, Hello,
+    Origin, Outcome, PeerLimits, Reference, Relation, Shaken, Target, Thread, Wire, decode, dial,
+    greet, transport_for,
 };
 
 use super::PATIENCE;
@@ -39,6 +39,8 @@ fn hello(incarnation: u64) -> Hello {
 pub struct Attacker {
     pub wire: Box<dyn Wire>,
     received: BytesMut,
+    /// Frames that were read and not yet acknowledged.
+    unacknowledged: AtomicU64,
     pub incarnation: u64,
 }
 
@@ -52,18 +54,21 @@ impl Attacker {
     pub async fn connect_as(node: &Node, incarnation: u64) -> Option<Self> {
         let endpoint = node.endpoint().expect("it listens");
         let wire = transport_for(endpoint).dial(endpoint).await.expect("it can be reached");
-        let go = |_: &Hello| Verdict::Proceed;
-        let shaken = shake_as_dialler(&*wire, hello(incarnation), go, PATIENCE).await;
-        shaken.ok().map(|(_, received)| Self { wire, received, incarnation })
+        let relation = Relation::Fresh { peer: node.id().0 };
+        let welcome = dial(wire, hello(incarnation), relation, PATIENCE).await.ok()?;
+        let Shaken { wire, received, .. } = welcome.go(0).await.ok()?;
+        Some(Self { wire, received, unacknowledged: AtomicU64::new(0), incarnation })
     }
 
     /// The other end of a connection that a node has dialled.
     pub async fn welcome(wire: Box<dyn Wire>) -> Self {
         let incarnation = INCARNATION.fetch_add(1, Ordering::SeqCst);
-        let go = |_: &Hello| Verdict::Proceed;
-        let shaken = shake_as_acceptor(&*wire, hello(incarnation), go, PATIENCE).await;
-        let (_, received) = shaken.expect("the node proceeds");
-        Self { wire, received, incarnation }
+        let greeting =
+            greet(wire, hello(incarnation), PATIENCE).await.expect("the node says hello");
+        let accepted = Accepted { session: 1, received: 0, connections: 0 };
+        let shaken = greeting.welcome(accepted).await;
+        let Shaken { wire, received, .. } = shaken.expect("the node proceeds");
+        Self { wire, received, unacknowledged: AtomicU64::new(0), incarnation }
     }
 
     /// Passes for a home: has `dupe` look up an object, and answers as `described`.
@@ -90,10 +95,11 @@ impl Attacker {
         assert_eq!(self.wire.try_write(bytes).expect("there is room"), bytes.len());
     }
 
-    /// Writes a frame, waiting for room; what nobody will read is of no interest.
+    /// Writes a frame, which acknowledges what was read; waits for room. What nobody will read is of no interest.
     pub async fn send(&self, frame: &Frame) {
         let mut frames = FrameBuffer::with_bytes_max(1 << 20);
-        frame.encode(&mut frames).expect("a frame of at most 1 MiB");
+        let ack = frame.ack + self.unacknowledged.swap(0, Ordering::SeqCst);
+        Frame { ack, ..frame.clone() }.encode(&mut frames).expect("a frame of at most 1 MiB");
         let mut bytes = frames.as_slice();
         while !bytes.is_empty() {
             match self.wire.try_write(bytes) {
@@ -111,6 +117,7 @@ impl Attacker {
         loop {
             let frame = decode(&mut self.received, &FrameLimits::default());
             if let Some(frame) = frame.expect("the node writes frames") {
+                self.unacknowledged.fetch_add(1, Ordering::SeqCst);
                 return Some(frame);
             }
             let read = poll_fn(|cx| self.wire.poll_read(cx, &mut self.received));
@@ -178,7 +185,8 @@ impl Attacker {
 
 pub fn frame(body: Body) -> Frame {
     let (references, releases) = (Default::default(), Vec::new());
-    Frame { ack: 0, wants_ack: false, body, references, releases, payload: Bytes::new() }
+    let notices = Vec::new();
+    Frame { ack: 0, wants_ack: false, body, references, notices, releases, payload: Bytes::new() }
 }
 
 /// A call of `method` at export `index`, on a distributed thread of the attacker's.

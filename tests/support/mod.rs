@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use rmi::{Node, RemoteRef};
+use rmi::{Builder, Node, RemoteRef};
 
 /// No test waits longer than this for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,6 +50,17 @@ pub fn runtime() -> tokio::runtime::Runtime {
 /// A node that listens on loopback.
 pub async fn listening() -> Node {
     Node::builder().listen("tcp://127.0.0.1:0").start().await.expect("loopback can be listened at")
+}
+
+/// A node that gives peers up soon after their connection was lost, and keeps what they held for
+/// hardly longer than it has to.
+pub fn impatient() -> Builder {
+    Node::builder()
+        .heartbeat(Duration::from_millis(300))
+        .detection(Duration::from_secs(1))
+        .lease(Duration::from_millis(50))
+        .depth_max(2)
+        .grace(Duration::from_secs(2))
 }
 
 /// A node that only dials.

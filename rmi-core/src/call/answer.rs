@@ -8,7 +8,8 @@ use rmi_transport::{Body, Failure, Outcome};
 use crate::error::{Error, ErrorKind, Executed};
 use crate::marshal::{Message, Payload, Reply, ReplyBody};
 use crate::node::NodeInner;
-use crate::session::Session;
+use crate::reference::Untyped;
+use crate::session::{Session, Unsent};
 
 impl Session {
     /// Enqueues the answer of a call; call 0 is not answered.
@@ -24,20 +25,25 @@ impl Session {
         }
     }
 
-    fn write_reply(&self, node: &NodeInner, number: u64, body: ReplyBody) {
-        let sent = match body {
+    fn write_reply(self: &Arc<Self>, node: &Arc<NodeInner>, number: u64, mut body: ReplyBody) {
+        let sent = match &mut body {
             ReplyBody::Ok(message) => self.write_answer(node, number, Outcome::Ok, message),
             ReplyBody::Err(message) => self.write_answer(node, number, Outcome::Err, message),
             ReplyBody::Relayed(message) => {
                 self.write_answer(node, number, Outcome::Failed, message)
             }
-            ReplyBody::Failed(error) => Err(error),
+            ReplyBody::Failed(error) => Err(Unsent::Failed(error.clone())),
         };
-        let Err(error) = sent else { return };
+        let error = match sent {
+            Ok(()) => return,
+            Err(Unsent::NotYet) => return self.wait_then_reply(node, number, body),
+            Err(Unsent::Failed(error)) => error,
+        };
         if self.is_open() {
             // An answer that cannot be sent becomes one that can.
-            let failure = Message { payload: encode_failure(&error), ..Default::default() };
-            if let Err(error) = self.write_answer(node, number, Outcome::Failed, failure) {
+            let mut failure = Message { payload: encode_failure(&error), ..Default::default() };
+            let sent = self.write_answer(node, number, Outcome::Failed, &mut failure);
+            if let Err(error) = sent.map_err(Unsent::into_error) {
                 tracing::debug!(peer = %self.peer_name, %error, "an answer was lost");
             }
         }
@@ -48,10 +54,31 @@ impl Session {
         node: &NodeInner,
         number: u64,
         outcome: Outcome,
-        message: Message,
-    ) -> Result<(), Error> {
-        let sent = self.send(node, Body::Answer { call: number, outcome }, message);
-        sent.map_err(|error| error.executed_as(Executed::Yes))
+        message: &mut Message,
+    ) -> Result<(), Unsent> {
+        match self.send(node, Body::Answer { call: number, outcome }, message) {
+            Ok(_) => Ok(()),
+            Err(Unsent::NotYet) => Err(Unsent::NotYet),
+            Err(Unsent::Failed(error)) => Err(Unsent::Failed(error.executed_as(Executed::Yes))),
+        }
+    }
+
+    /// A reference in the result may not be passed on yet: the answer waits, and no other with it.
+    fn wait_then_reply(self: &Arc<Self>, node: &Arc<NodeInner>, number: u64, body: ReplyBody) {
+        let answering = Answering::new(node, self, number);
+        let (node, to) = (Arc::clone(node), self.peer);
+        self.incoming.spawn(&Arc::clone(&node), number, async move {
+            let objects: Vec<_> = message_of(&body)
+                .iter()
+                .flat_map(|message| &message.references)
+                .map(Untyped::id)
+                .collect();
+            let body = match node.may_pass_on(&objects, to).await {
+                Ok(()) => body,
+                Err(error) => ReplyBody::Failed(error.executed_as(Executed::Yes)),
+            };
+            answering.finish(Reply(body));
+        });
     }
 
     /// `BridgeInit::Eager`: a result that passes a bridge on has to wait for its description.

@@ -39,7 +39,7 @@ impl Session {
         node: &Arc<NodeInner>,
         call: ReceivedCall,
     ) -> Result<(), Violation> {
-        node.stats.calls_received.add(1);
+        self.stats.calls_received.add(1);
         check_builtin(&call.head)?;
         if let Some(error) = self.turn_down(node, &call) {
             // Whoever is called must exist all the same: a wrong index is never excused.

@@ -5,10 +5,11 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use rmi_gc::BridgeInit;
+use rmi_gc::{BridgeInit, ObjectId};
 use rmi_transport::{Failure, Outcome};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use smallvec::SmallVec;
 
 use super::builtin::{DESCRIBE, PING};
 use super::incoming::panicked;
@@ -17,6 +18,7 @@ use crate::error::{Error, ErrorKind, Executed, Result};
 use crate::interface::{BoxFuture, Method};
 use crate::marshal::{self, Message};
 use crate::reference::Untyped;
+use crate::session::Unsent;
 use crate::thread::ThreadId;
 use crate::traits::Outcome as MethodOutcome;
 
@@ -84,15 +86,38 @@ impl Untyped {
         }
     }
 
-    async fn invoke(&self, method: &Method, message: Message) -> Result<Answer> {
-        let (way, _under_way) = self.prepare(&message).await?;
+    async fn invoke(&self, method: &Method, mut message: Message) -> Result<Answer> {
         let node = self.node();
-        way.start(node, method, self.current(), Undo::Nothing, message)?.await
+        loop {
+            let (way, _under_way) = self.prepare(&message).await?;
+            match way.start(node, method, self.current(), Undo::Nothing, &mut message) {
+                Ok(call) => return call.await,
+                Err(unsent) => self.wait_or_fail(unsent, &way, &message).await?,
+            }
+        }
     }
 
-    async fn post(&self, method: &Method, message: Message) -> Result<()> {
-        let (way, _under_way) = self.prepare(&message).await?;
-        way.send(self.node(), method, self.current(), message)
+    async fn post(&self, method: &Method, mut message: Message) -> Result<()> {
+        let node = self.node();
+        loop {
+            let (way, _under_way) = self.prepare(&message).await?;
+            match way.send(node, method, self.current(), &mut message) {
+                Ok(()) => return Ok(()),
+                Err(unsent) => self.wait_or_fail(unsent, &way, &message).await?,
+            }
+        }
+    }
+
+    /// A request was not sent: waits until it may be, if it ever may.
+    async fn wait_or_fail(&self, unsent: Unsent, way: &Way, message: &Message) -> Result<()> {
+        match unsent {
+            Unsent::Failed(error) => Err(error),
+            Unsent::NotYet => {
+                let objects = message.references.iter().map(Untyped::id);
+                let objects: SmallVec<[ObjectId; 4]> = objects.collect();
+                self.node().may_pass_on(&objects, way.session.peer).await
+            }
+        }
     }
 
     /// Everything that a call may have to wait for before its request can be written.
@@ -117,8 +142,9 @@ impl Untyped {
         }
         node.stats.descriptions_asked.add(1);
         let (way, _under_way) = self.way().await?;
-        let call = way.start(node, &DESCRIBE, None, Undo::Nothing, Message::default())?;
-        let answer = call.await?;
+        let mut nothing = Message::default();
+        let call = way.start(node, &DESCRIBE, None, Undo::Nothing, &mut nothing);
+        let answer = call.map_err(Unsent::into_error)?.await?;
         let described: Result<Vec<(String, Vec<String>)>> = self.read(answer, &DESCRIBE);
         described?;
         node.table.relay_built(self.id());
@@ -239,6 +265,6 @@ impl RelayedCall {
 impl Drop for RelayedCall {
     fn drop(&mut self) {
         let node = self.0.node();
-        node.table.relayed_call_ended(self.0.id(), |release| node.sessions.owe(release));
+        node.table.relayed_call_ended(self.0.id(), &node.sessions);
     }
 }

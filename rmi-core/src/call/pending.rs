@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::marshal::{Message, References};
 use crate::node::NodeInner;
 use crate::reference::Untyped;
-use crate::session::Session;
+use crate::session::{Session, Unsent};
 use crate::thread::ThreadId;
 
 /// An answer as it arrived; its references are accounted for, its payload is not decoded.
@@ -197,27 +197,41 @@ pub(crate) struct PendingCall {
     node: Arc<NodeInner>,
     session: Arc<Session>,
     at: usize,
+    /// The frame that carries the request.
+    frame: u64,
     over: bool,
 }
 
 impl PendingCall {
     /// Sends a request; `body` makes it, given the call's number.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsent`]; the message is as it was.
     pub(crate) fn start(
         node: &Arc<NodeInner>,
         session: &Arc<Session>,
         undo: Undo,
-        message: Message,
+        message: &mut Message,
         body: impl FnOnce(u64) -> Body,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Unsent> {
         let at = session.pending.open(undo);
         // From here on a failure frees the slot by dropping the call.
-        let mut call =
-            Self { node: Arc::clone(node), session: Arc::clone(session), at, over: false };
-        if let Err(error) = session.send(node, body(number_of(at)), message) {
-            call.over = true;
-            let slot = session.pending.0.lock().try_remove(at);
-            drop(slot);
-            return Err(error);
+        let mut call = Self {
+            node: Arc::clone(node),
+            session: Arc::clone(session),
+            at,
+            frame: 0,
+            over: false,
+        };
+        match session.send(node, body(number_of(at)), message) {
+            Ok(frame) => call.frame = frame,
+            Err(unsent) => {
+                call.over = true;
+                let slot = session.pending.0.lock().try_remove(at);
+                drop(slot);
+                return Err(unsent);
+            }
         }
         session.flush();
         Ok(call)
@@ -230,7 +244,7 @@ impl Future for PendingCall {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let result = self.session.pending.poll(self.at, cx);
         self.over = result.is_ready();
-        result
+        result.map(|result| result.map_err(|error| self.session.sharpen(error, self.frame)))
     }
 }
 
@@ -243,7 +257,7 @@ impl Drop for PendingCall {
             Left::Waiting => {
                 let cancel = Body::Cancel { call: number_of(self.at) };
                 // If the session has ended, there is nobody left to tell.
-                if self.session.send(&self.node, cancel, Message::default()).is_ok() {
+                if self.session.send(&self.node, cancel, &mut Message::default()).is_ok() {
                     self.session.flush();
                 }
             }

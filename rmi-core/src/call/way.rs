@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use rmi_gc::{ExportIndex, NodeId, Standing};
+use rmi_gc::{ExportIndex, NodeId, Policy, Standing};
 use rmi_transport::{Body, Call, Target};
 
 use super::{PendingCall, RelayedCall, Undo};
@@ -12,7 +12,7 @@ use crate::interface::Method;
 use crate::marshal::Message;
 use crate::node::NodeInner;
 use crate::reference::{Identity, Untyped};
-use crate::session::Session;
+use crate::session::{Session, Unsent};
 use crate::table::Route;
 use crate::thread::ThreadId;
 
@@ -56,7 +56,10 @@ impl Way {
     pub(crate) fn onward(node: &NodeInner, identity: &Identity) -> Result<Self, Error> {
         let route = standing_route(node, identity)?;
         let open = Self::open(node, identity, &route);
-        open.or_else(|| Self::relayed(node, route.parent)).ok_or_else(|| lost(identity))
+        open.or_else(|| Self::relayed(node, route.parent)).ok_or_else(|| {
+            let error = ErrorKind::Unreachable.into();
+            lost(identity, &error)
+        })
     }
 
     /// Sends a request on this way.
@@ -66,9 +69,9 @@ impl Way {
         method: &Method,
         thread: Option<ThreadId>,
         undo: Undo,
-        message: Message,
-    ) -> Result<PendingCall, Error> {
-        node.stats.calls_sent.add(1);
+        message: &mut Message,
+    ) -> Result<PendingCall, Unsent> {
+        self.session.stats.calls_sent.add(1);
         PendingCall::start(node, &self.session, undo, message, |call| {
             self.body(call, method.id, method.fingerprint, thread)
         })
@@ -80,8 +83,8 @@ impl Way {
         node: &NodeInner,
         method: &Method,
         thread: Option<ThreadId>,
-        message: Message,
-    ) -> Result<(), Error> {
+        message: &mut Message,
+    ) -> Result<(), Unsent> {
         self.enqueue(node, method, thread, message)?;
         self.session.flush();
         Ok(())
@@ -94,8 +97,8 @@ impl Way {
         node: &NodeInner,
         method: &Method,
         thread: Option<ThreadId>,
-        message: Message,
-    ) -> Result<(), Error> {
+        message: &mut Message,
+    ) -> Result<(), Unsent> {
         self.enqueue(node, method, thread, message)?;
         self.session.flush_soon();
         Ok(())
@@ -106,11 +109,11 @@ impl Way {
         node: &NodeInner,
         method: &Method,
         thread: Option<ThreadId>,
-        message: Message,
-    ) -> Result<(), Error> {
-        node.stats.calls_sent.add(1);
+        message: &mut Message,
+    ) -> Result<(), Unsent> {
+        self.session.stats.calls_sent.add(1);
         let body = self.body(0, method.id, method.fingerprint, thread);
-        self.session.send(node, body, message)
+        self.session.send(node, body, message).map(drop)
     }
 
     /// The head of a request on this way; call 0 is not answered.
@@ -150,6 +153,7 @@ impl Untyped {
                 None => dial_or_relay(node, identity, &route).await?,
             };
             if !way.relayed {
+                self.be_adopted(&way, &route);
                 return Ok((way, None));
             }
             let under_way = RelayedCall::begin(self);
@@ -161,24 +165,31 @@ impl Untyped {
     }
 }
 
-fn standing_route(node: &NodeInner, identity: &Identity) -> Result<Route, Error> {
-    match node.table.route(identity.id) {
-        Some(route) if route.standing != Standing::Broken => Ok(route),
-        Some(_) | None => Err(lost(identity)),
+impl Untyped {
+    /// The first direct call of a reference that came by another node than its home asks to be
+    /// adopted, which costs a bit of its frame (rule 7).
+    fn be_adopted(&self, way: &Way, route: &Route) {
+        let node = self.node();
+        let by_others = route.parent.is_some_and(|(parent, _)| parent != way.session.peer);
+        if by_others && route.standing == Standing::Confirmed && node.policy == Policy::Adopting {
+            node.table.adoption_wanted(self.id(), &node.sessions);
+        }
     }
 }
 
-/// No way is open. A home that this reference came from was connected once: then the session was
-/// lost, and with it what it counted.
+fn standing_route(node: &NodeInner, identity: &Identity) -> Result<Route, Error> {
+    match node.table.route(identity.id) {
+        Some(route) if route.standing != Standing::Broken => Ok(route),
+        Some(_) | None => Err(gone(node, identity)),
+    }
+}
+
+/// No way is open: the home is dialled.
 async fn dial_or_relay(
     node: &Arc<NodeInner>,
     identity: &Identity,
     route: &Route,
 ) -> Result<Way, Error> {
-    let home = identity.id.home;
-    if route.parent.is_some_and(|(parent, _)| parent == home) {
-        return Err(lost(identity));
-    }
     let failed = match node.session_with_home(identity).await {
         Ok(session) => {
             let target = Target::Object { index: identity.id.index.0, key: identity.key };
@@ -186,10 +197,24 @@ async fn dial_or_relay(
         }
         Err(error) => error,
     };
+    // Its references came from the home itself, over a session that was lost.
+    let was_connected = route.parent.is_none_or(|(parent, _)| parent == identity.id.home);
+    let failed = if was_connected { lost(identity, &failed) } else { failed };
     Way::relayed(node, route.parent).ok_or(failed)
 }
 
-fn lost(identity: &Identity) -> Error {
-    let text = format!("the session with its home {} was lost", identity.id.home);
-    Error::new(ErrorKind::Disconnected, text).executed_as(Executed::No).at_peer(identity.id.home)
+fn lost(identity: &Identity, why: &Error) -> Error {
+    let home = identity.id.home;
+    let text = format!("the session with its home {home} was lost, and there is no other: {why}");
+    Error::new(ErrorKind::Disconnected, text).executed_as(Executed::No).at_peer(home)
+}
+
+/// The object is lost to this node: its home has said so, or is no more.
+fn gone(node: &NodeInner, identity: &Identity) -> Error {
+    let home = identity.id.home;
+    let error = match node.sessions.open(home) {
+        Some(_) => Error::new(ErrorKind::NoSuchObject, format!("its home {home} has dropped it")),
+        None => Error::new(ErrorKind::Disconnected, format!("its home {home} is gone")),
+    };
+    error.executed_as(Executed::No).at_peer(home)
 }

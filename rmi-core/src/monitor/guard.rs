@@ -82,10 +82,11 @@ async fn enter_here(untyped: &Untyped, thread: ThreadId) -> Result<()> {
 async fn enter_there(untyped: &Untyped, thread: ThreadId) -> Result<(Way, Option<RelayedCall>)> {
     let (way, under_way) = untyped.way().await?;
     let undo = Undo::Leave(untyped.clone(), way.target, thread);
-    let entering = way.start(untyped.node(), &ENTER, Some(thread), undo, Message::default());
+    let mut nothing = Message::default();
+    let entering = way.start(untyped.node(), &ENTER, Some(thread), undo, &mut nothing);
     let answer = match entering {
         Ok(entering) => entering.await,
-        Err(error) => Err(error),
+        Err(unsent) => Err(unsent.into_error()),
     };
     let answer = answer.map_err(|error| untyped.name(error, &ENTER))?;
     let entered: Result<()> = untyped.read(answer, &ENTER);
@@ -109,7 +110,9 @@ impl Drop for MonitorGuard {
         let node = self.untyped.node();
         match &self.way {
             // If the session has ended, its end has freed the monitor.
-            Some(way) => drop(way.send_soon(node, &EXIT, Some(self.thread), Message::default())),
+            Some(way) => {
+                drop(way.send_soon(node, &EXIT, Some(self.thread), &mut Message::default()));
+            }
             None => {
                 if let Some(object) = node.table.exported(self.untyped.id()) {
                     let left = object.monitor.exit(self.thread, Holder::Local);

@@ -1,15 +1,21 @@
 //! Incoming connections: each is shaken hands with in a task of its own, within limits of number
 //! and time.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rmi_gc::NodeId;
-use rmi_transport::{Listener, Refusal, Verdict, Wire, shake_as_acceptor};
+use rmi_transport::{
+    Accepted, Listener, NotAttached, Refusal, Relation, Shaken, Verdict, Wire, greet,
+};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::NodeInner;
+use crate::error::{Error, ErrorKind};
+use crate::session::{Beginning, Session};
 
 /// How long accepting pauses after it failed: mostly for want of descriptors, which others free.
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_millis(50);
@@ -27,9 +33,9 @@ pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
                 let permit = Arc::clone(&shaking).acquire_owned().await;
                 match listener.accept().await {
                     Ok(wire) => {
-                        let node = Arc::clone(&node);
-                        tokio::spawn(async move {
-                            welcome(&node, wire).await;
+                        let welcoming = Arc::clone(&node);
+                        node.spawn(async move {
+                            welcome(&welcoming, wire).await;
                             drop(permit);
                         });
                     }
@@ -41,8 +47,9 @@ pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
             }
         };
         tokio::select! {
-            () = accepting => {}
+            biased;
             () = closed.wait() => {}
+            () = accepting => {}
         }
     });
     accepting.listeners.lock().push(task);
@@ -51,28 +58,141 @@ pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
 async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {
     static TOKEN: AtomicU64 = AtomicU64::new(1);
     let token = TOKEN.fetch_add(1, Ordering::Relaxed);
-    let mut greeted = None;
-    let decide = |peer: &rmi_transport::Hello| {
-        if node.is_closing() {
-            return Verdict::Refuse(Refusal::ShuttingDown);
-        }
-        if node.sessions.count() >= node.limits.sessions_max {
-            return Verdict::Refuse(Refusal::Full);
-        }
-        greeted = Some(NodeId(peer.incarnation));
-        node.sessions.greeted(node, NodeId(peer.incarnation), token)
+    let from = wire.peer();
+    let greeting = match greet(wire, node.hello(), node.limits.handshake_time_max).await {
+        Ok(greeting) => greeting,
+        Err(error) => return tracing::debug!(peer = %from, %error, "no session"),
     };
-    let limit = node.limits.handshake_time_max;
-    match shake_as_acceptor(&*wire, node.hello(), decide, limit).await {
-        Ok((hello, received)) => {
-            if node.sessions.confirmed(NodeId(hello.incarnation), token) {
-                node.sessions.begin(node, wire, &hello, received);
+    let peer = NodeId(greeting.hello().incarnation);
+    let admission = match admit(node, peer, greeting.relation(), token).await {
+        Ok(admission) => admission,
+        Err(reason) => {
+            let error = greeting.refuse(reason);
+            return tracing::debug!(peer = %from, %error, "no session");
+        }
+    };
+    let accepted = match &admission {
+        Admission::New => Accepted { session: node.random(), received: 0, connections: 0 },
+        Admission::Resumed { session, epoch, received } => {
+            Accepted { session: session.key, received: *received, connections: *epoch }
+        }
+    };
+    match greeting.welcome(accepted).await {
+        Ok(shaken) => connected(node, peer, admission, token, shaken),
+        Err(error) => {
+            tracing::debug!(peer = %from, %error, "no session");
+            node.sessions.abandoned(peer, token);
+        }
+    }
+}
+
+/// What a connection is for.
+enum Admission {
+    New,
+    /// A session that lacks one, and that has taken so many frames over its former ones.
+    Resumed {
+        session: Arc<Session>,
+        epoch: u64,
+        received: u64,
+    },
+}
+
+/// Whether a dialler may have this connection. The rendezvous waits for its go.
+async fn admit(
+    node: &Arc<NodeInner>,
+    peer: NodeId,
+    relation: Relation,
+    token: u64,
+) -> Result<Admission, Refusal> {
+    if node.is_closing() {
+        return Err(Refusal::ShuttingDown);
+    }
+    let known = node.sessions.open(peer);
+    let admission = match (relation, known) {
+        (Relation::Resume { session: key, connections, .. }, Some(session))
+            if session.key == key =>
+        {
+            let parked = parked(node, &session, connections).await?;
+            Admission::Resumed { session, epoch: parked.epoch, received: parked.received }
+        }
+        (Relation::Resume { .. }, _) => return Err(Refusal::NoSuchSession),
+        (Relation::Unknown | Relation::Fresh { .. }, Some(session))
+            if session.link.is_attached() =>
+        {
+            // It may have lost that connection: a frame of ours will show.
+            session.send_control(node);
+            return Err(Refusal::AlreadyConnected);
+        }
+        // The new one replaces it once the dialler goes: if it has that session after all, it does
+        // not.
+        (Relation::Unknown | Relation::Fresh { .. }, Some(_)) => Admission::New,
+        (Relation::Unknown | Relation::Fresh { .. }, None) => {
+            if node.sessions.count() >= node.limits.sessions_max {
+                return Err(Refusal::Full);
+            }
+            Admission::New
+        }
+    };
+    match node.sessions.greeted(peer, token) {
+        Verdict::Proceed => Ok(admission),
+        Verdict::Refuse(reason) => Err(reason),
+    }
+}
+
+/// Waits until the session takes nothing more from the connection that its peer has given up.
+async fn parked(
+    node: &NodeInner,
+    session: &Session,
+    connections: u64,
+) -> Result<rmi_transport::Parked, Refusal> {
+    if session.link.is_attached() {
+        if !session.is_newer(connections) {
+            // This hello was long under way: the connection that we have came after it.
+            return Err(Refusal::AlreadyConnected);
+        }
+        let text = "the peer has made another connection";
+        session.link.detach(io::Error::new(io::ErrorKind::ConnectionReset, text));
+    }
+    match timeout(node.limits.handshake_time_max, session.link.parked()).await {
+        Ok(Some(parked)) => Ok(parked),
+        Ok(None) => Err(Refusal::NoSuchSession),
+        Err(_) => Err(Refusal::AlreadyConnected),
+    }
+}
+
+/// The dialler goes.
+fn connected(
+    node: &Arc<NodeInner>,
+    peer: NodeId,
+    admission: Admission,
+    token: u64,
+    shaken: Shaken,
+) {
+    // If another connection was first, this one is dropped.
+    let Some(opening) = node.sessions.confirmed(peer, token) else { return };
+    match admission {
+        Admission::New => {
+            let beginning = Beginning { shaken, dialled: None };
+            match node.sessions.begin(node, beginning) {
+                Ok(_) => opening.opened(),
+                Err(error) => tracing::warn!(%peer, %error, "no session"),
             }
         }
-        Err(error) => {
-            tracing::debug!(peer = %wire.peer(), %error, "no session");
-            if let Some(peer) = greeted {
-                node.sessions.abandoned(peer, token);
+        Admission::Resumed { session, epoch, .. } => {
+            let Shaken { wire, received, peer_received, relation, .. } = shaken;
+            if let Relation::Resume { connections, .. } = relation {
+                session.made_by(connections);
+            }
+            match session.link.attach(wire, received, epoch, peer_received) {
+                Ok(()) => opening.opened(),
+                Err(NotAttached::Impossible(error)) => {
+                    tracing::warn!(%peer, %error, "the peer broke the protocol");
+                    let error = Error::new(ErrorKind::Protocol, error.to_string());
+                    node.sessions.give_up(node, &session, error);
+                }
+                Err(error @ (NotAttached::Closed | NotAttached::AnotherWasFirst)) => {
+                    tracing::debug!(%peer, %error, "not resumed");
+                }
             }
         }
     }

@@ -7,12 +7,10 @@ use rmi_gc::{BridgeInit, NodeId, Policy};
 use rmi_transport::frame::FRAME_BYTES_LEAST;
 use rmi_transport::{Endpoint, transport_for};
 
-use super::{Node, NodeInner, accept};
+use super::timings::{Timings, Wishes};
+use super::{Node, NodeInner, accept, keeper};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-
-/// How long a session may lack a connection before its peer is given up, unless told otherwise.
-const LEASE: Duration = Duration::from_secs(8);
 
 /// Configures a node; made by [`Node::builder`].
 #[derive(Clone, Debug)]
@@ -21,7 +19,7 @@ pub struct Builder {
     pub(super) listen: Vec<String>,
     pub(super) name: String,
     pub(super) limits: Limits,
-    pub(super) lease: Duration,
+    pub(super) timings: Wishes,
     pub(super) policy: Policy,
     pub(super) bridges: BridgeInit,
     pub(super) threads: bool,
@@ -33,9 +31,9 @@ impl Builder {
             listen: Vec::new(),
             name: String::new(),
             limits: Limits::default(),
-            lease: LEASE,
+            timings: Wishes::default(),
             // The only one that this runtime carries out yet.
-            policy: Policy::Hierarchical,
+            policy: Policy::default(),
             bridges: BridgeInit::default(),
             threads: true,
         }
@@ -61,10 +59,40 @@ impl Builder {
         self
     }
 
-    /// How long after its connection was lost a peer is given up, with all that it held. Default
-    /// 8 s.
+    /// For how long a session may lack a connection before its peer is given up: calls in progress
+    /// wait for so long, and then fail. Default 8 s.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.timings.lease = lease;
+        self
+    }
+
+    /// A session that has nothing to say says so as often, so that its peer hears from it. Default
+    /// a third of the detection time, 2 s at most.
+    pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
+        self.timings.heartbeat = Some(heartbeat);
+        self
+    }
+
+    /// A connection on which nothing was received for so long is lost. At least two heartbeats.
+    /// Default 6 s.
+    pub fn detection(mut self, detection: Duration) -> Self {
+        self.timings.detection = Some(detection);
+        self
+    }
+
+    /// For how long the references of a peer that was given up are kept, so that those who have
+    /// theirs from it can turn to the home. Default 60 s, or as much as the other durations ask for:
+    /// `(depth_max - 1) · (detection + lease + adoption)` and a tenth of it, where an adoption takes
+    /// two thirds of the detection time.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.timings.grace = Some(grace);
+        self
+    }
+
+    /// How many nodes a reference passes through before its holder turns to the home at once, and
+    /// passes it on only after that. Default 4.
+    pub fn depth_max(mut self, depth_max: u8) -> Self {
+        self.timings.depth_max = depth_max;
         self
     }
 
@@ -92,7 +120,8 @@ impl Builder {
     /// # Errors
     ///
     /// - `Unreachable`: an endpoint cannot be listened at, or is not one.
-    /// - `LimitReached`: `frame_bytes_max` is less than every node has to accept.
+    /// - `LimitReached`: `frame_bytes_max` is less than every node has to accept, or the grace is too
+    ///   short for the other durations.
     ///
     /// # Panics
     ///
@@ -104,6 +133,7 @@ impl Builder {
             let text = format!("frame_bytes_max is {bytes}, and has to be at least {bytes_least}");
             return Err(Error::new(ErrorKind::LimitReached, text));
         }
+        let timings = Timings::new(self.timings)?;
         let mut listeners = Vec::new();
         for text in &self.listen {
             let cannot = |error: &dyn std::fmt::Display| {
@@ -116,10 +146,11 @@ impl Builder {
         let endpoints = listeners.iter().map(|listener| listener.endpoint()).collect();
         // An incarnation is random, so that a restarted node is a new peer.
         let id = NodeId(rand::random());
-        let inner = Arc::new(NodeInner::new(id, self, endpoints, runtime));
+        let inner = Arc::new(NodeInner::new(id, self, timings, endpoints, runtime));
         for listener in listeners {
             accept::listen(&inner, listener);
         }
+        inner.spawn(keeper::keep(Arc::clone(&inner)));
         Ok(Node::new(inner))
     }
 }

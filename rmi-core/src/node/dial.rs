@@ -1,18 +1,16 @@
 //! Outgoing connections.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rmi_gc::NodeId;
-use rmi_transport::{
-    Endpoint, HandshakeError, Hello, Refusal, Verdict, shake_as_dialler, transport_for,
-};
-use tokio::time::timeout;
+use rmi_transport::{Endpoint, HandshakeError, Refusal, Relation, Transport};
+use tokio::time::{Instant, timeout};
 
 use super::NodeInner;
 use crate::error::{Error, ErrorKind, Executed, Result};
 use crate::reference::Identity;
-use crate::session::Session;
+use crate::session::{Beginning, Session};
 
 /// For how long a home that could not be dialled is not dialled again for a call that has
 /// another way.
@@ -33,6 +31,8 @@ enum Dial {
     Found(Found),
     /// Another connection with that peer is the session's, or is about to be.
     SessionWith(NodeId),
+    /// Not the one that was meant.
+    AnotherNode,
 }
 
 /// How long an attempt waits for the session that there should be, before the next.
@@ -123,11 +123,12 @@ impl NodeInner {
     }
 
     /// Dials until there is a session, or it is certain that there will not be one. A peer may
-    /// still believe in a session that we know to have ended; it is about to notice.
+    /// still believe in a session that we have given up; it is about to notice.
     async fn dial(self: &Arc<Self>, endpoint: &Endpoint) -> Result<Found> {
         let until = Instant::now() + self.limits.handshake_time_max;
+        let mut relation = Relation::Unknown;
         loop {
-            match self.dial_once(endpoint).await? {
+            match self.dial_once(endpoint, relation).await? {
                 Dial::Found(found) => return Ok(found),
                 Dial::SessionWith(peer) => {
                     let pause = timeout(PAUSE_BEFORE_REDIALLING, self.sessions.wait_for(peer));
@@ -138,51 +139,62 @@ impl NodeInner {
                         let text = format!("it says that it has a session with us, as {peer}");
                         return Err(Error::new(ErrorKind::Unreachable, text).at_peer(endpoint));
                     }
+                    // We have none with it, whatever it has.
+                    relation = Relation::Fresh { peer: peer.0 };
                 }
+                Dial::AnotherNode => relation = Relation::Unknown,
             }
         }
     }
 
-    async fn dial_once(self: &Arc<Self>, endpoint: &Endpoint) -> Result<Dial> {
+    async fn dial_once(self: &Arc<Self>, endpoint: &Endpoint, relation: Relation) -> Result<Dial> {
         let failed = |text: String| Error::new(ErrorKind::Unreachable, text).at_peer(endpoint);
         let limit = self.limits.handshake_time_max;
-        let wire = match timeout(limit, transport_for(endpoint).dial(endpoint)).await {
+        let wire = match timeout(limit, self.transport_for(endpoint).dial(endpoint)).await {
             Ok(Ok(wire)) => wire,
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(_) => return Err(failed(format!("no connection within {limit:?}"))),
         };
-        let mut peer = None;
-        let mut opened = false;
-        let decide = |hello: &Hello| {
-            peer = Some(NodeId(hello.incarnation));
-            let verdict = self.sessions.welcomed(NodeId(hello.incarnation));
-            opened = verdict == Verdict::Proceed;
-            verdict
-        };
-        match shake_as_dialler(&*wire, self.hello(), decide, limit).await {
-            Ok((hello, received)) => {
-                let session = self.sessions.begin(self, wire, &hello, received);
-                Ok(Dial::Found(Found::Peer(session)))
-            }
-            Err(
-                HandshakeError::Refused { reason: Refusal::SelfConnection, .. }
-                | HandshakeError::Declined { reason: Refusal::SelfConnection },
-            ) => Ok(Dial::Found(Found::Ourselves)),
+        let welcome = match rmi_transport::dial(wire, self.hello(), relation, limit).await {
+            Ok(welcome) => welcome,
             Err(HandshakeError::Refused { reason: Refusal::AlreadyConnected, from, .. }) => {
-                Ok(Dial::SessionWith(NodeId(from)))
+                return Ok(Dial::SessionWith(NodeId(from)));
             }
-            Err(error) => match (peer, error) {
-                (Some(peer), HandshakeError::Declined { reason: Refusal::Yielded }) => {
-                    Ok(Dial::SessionWith(peer))
-                }
-                (peer, error) => {
-                    if let (true, Some(peer)) = (opened, peer) {
-                        self.sessions.never_began(peer);
-                    }
-                    Err(refused(&error).at_peer(endpoint))
-                }
-            },
+            Err(HandshakeError::Refused { reason: Refusal::SelfConnection, .. }) => {
+                return Ok(Dial::Found(Found::Ourselves));
+            }
+            Err(HandshakeError::Refused { reason: Refusal::OtherIncarnation, .. }) => {
+                return Ok(Dial::AnotherNode);
+            }
+            Err(error) => return Err(refused(&error).at_peer(endpoint)),
+        };
+        let peer = NodeId(welcome.hello().incarnation);
+        if self.sessions.open(peer).is_some() {
+            // That session lacks a connection, and is to be resumed by its own.
+            welcome.refuse(Refusal::Yielded);
+            return Ok(Dial::SessionWith(peer));
         }
+        let opening = match self.sessions.welcomed(peer) {
+            Ok(opening) => opening,
+            Err(Refusal::SelfConnection) => {
+                welcome.refuse(Refusal::SelfConnection);
+                return Ok(Dial::Found(Found::Ourselves));
+            }
+            Err(reason) => {
+                welcome.refuse(reason);
+                return Ok(Dial::SessionWith(peer));
+            }
+        };
+        let shaken = welcome.go(0).await.map_err(|error| refused(&error).at_peer(endpoint))?;
+        let beginning = Beginning { shaken, dialled: Some(endpoint.clone()) };
+        let session = self.sessions.begin(self, beginning)?;
+        opening.opened();
+        Ok(Dial::Found(Found::Peer(session)))
+    }
+
+    /// The transport that reaches an endpoint.
+    pub(crate) fn transport_for(&self, endpoint: &Endpoint) -> &'static dyn Transport {
+        rmi_transport::transport_for(endpoint)
     }
 }
 

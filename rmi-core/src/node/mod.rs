@@ -3,11 +3,12 @@
 mod accept;
 mod builder;
 mod dial;
+mod keeper;
 mod shutdown;
+mod timings;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use dashmap::DashMap;
 use parking_lot::Mutex;
@@ -15,10 +16,13 @@ use rmi_gc::{BridgeInit, NodeId, ObjectId, Policy, Snapshot};
 use rmi_transport::{Endpoint, Hello, PeerLimits};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 pub use self::builder::Builder;
 use self::dial::{Dialled, Found};
+use self::keeper::Keeper;
 use self::shutdown::{Closed, LetGo};
+use self::timings::Timings;
 use crate::call::builtin::{LOOKUP, NODE};
 use crate::call::{Undo, Way};
 use crate::error::{Error, ErrorKind, Result};
@@ -27,7 +31,7 @@ use crate::marshal::{CODEC, CODEC_FINGERPRINT, Message};
 use crate::names::Names;
 use crate::reaper;
 use crate::reference::{FromObject, RemoteRef, Untyped};
-use crate::session::Sessions;
+use crate::session::{Sessions, Unsent};
 use crate::stats::{Counters, Stats};
 use crate::table::Table;
 
@@ -79,14 +83,15 @@ pub(crate) struct NodeInner {
     pub(crate) id: NodeId,
     name: String,
     pub(crate) limits: Limits,
-    pub(crate) lease: Duration,
-    policy: Policy,
+    pub(crate) timings: Timings,
+    pub(crate) policy: Policy,
     pub(crate) bridges: BridgeInit,
     /// Whether calls carry their distributed thread.
     pub(crate) threads: bool,
     endpoints: Vec<Endpoint>,
     pub(crate) table: Table,
     pub(crate) sessions: Sessions,
+    pub(crate) keeper: Keeper,
     pub(crate) names: Names,
     pub(crate) stats: Counters,
     pub(crate) runtime: Handle,
@@ -102,18 +107,25 @@ pub(crate) struct NodeInner {
 }
 
 impl NodeInner {
-    fn new(id: NodeId, builder: Builder, endpoints: Vec<Endpoint>, runtime: Handle) -> Self {
+    fn new(
+        id: NodeId,
+        builder: Builder,
+        timings: Timings,
+        endpoints: Vec<Endpoint>,
+        runtime: Handle,
+    ) -> Self {
         Self {
             id,
             name: builder.name,
             limits: builder.limits,
-            lease: builder.lease,
+            timings,
             policy: builder.policy,
             bridges: builder.bridges,
             threads: builder.threads,
             endpoints,
-            table: Table::new(id),
+            table: Table::new(id, builder.policy, timings.depth_max),
             sessions: Sessions::new(id),
+            keeper: Keeper::new(timings),
             names: Names::default(),
             stats: Counters::default(),
             runtime,
@@ -135,11 +147,11 @@ impl NodeInner {
 
     /// A local handle is gone. Works anywhere: it only counts, notes what is owed, and wakes.
     pub(crate) fn handle_dropped(&self, id: ObjectId) {
-        let freed = self.table.handle_dropped(id, |release| self.sessions.owe(release));
+        let freed = self.table.handle_dropped(id, &self.sessions);
         reaper::reap(freed);
     }
 
-    fn hello(&self) -> Hello {
+    pub(crate) fn hello(&self) -> Hello {
         Hello {
             incarnation: self.id.0,
             thread_origin: crate::thread::process_origin(),
@@ -161,7 +173,9 @@ impl NodeInner {
         };
         let target = rmi_transport::Target::Export(NODE);
         let way = Way { session, target, relayed: false };
-        let call = way.start(self, &LOOKUP, None, Undo::Nothing, Message::encode(&name)?)?;
+        let mut message = Message::encode(&name)?;
+        let call = way.start(self, &LOOKUP, None, Undo::Nothing, &mut message);
+        let call = call.map_err(Unsent::into_error)?;
         crate::call::read(call.await?, &LOOKUP).map_err(|error: Error| error.at_peer(&endpoint))
     }
 }
@@ -262,12 +276,18 @@ impl Node {
 
     /// The node's counters.
     pub fn stats(&self) -> Stats {
-        let mut stats = self.inner().stats.read();
-        for session in self.inner().sessions.all() {
+        let total = Counters::default();
+        total.absorb(&self.inner().stats);
+        let sessions = self.inner().sessions.all();
+        sessions.iter().for_each(|session| total.absorb(&session.stats));
+        let mut stats = total.read();
+        for session in &sessions {
             stats.sessions += u64::from(session.is_open());
             stats.calls_waiting += session.pending.len() as u64;
             stats.handlers_running += session.incoming.running() as u64;
+            stats.peers.push(session.stats.of_peer(session.peer));
         }
+        stats.peers.sort_by_key(|peer| peer.peer);
         stats
     }
 

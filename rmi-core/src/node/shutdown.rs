@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rmi_gc::Millis;
 use rmi_transport::{Body, Goodbye};
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -11,9 +12,12 @@ use tokio::time::timeout;
 use super::NodeInner;
 use crate::error::{Error, ErrorKind};
 use crate::marshal::Message;
+use crate::reaper;
 
 /// How long a shutdown waits for calls in progress, and then for the last bytes to leave.
 const CALLS_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long it waits for children to be adopted.
+const ADOPTIONS_TIME_MAX: Duration = Duration::from_secs(2);
 const BYTES_TIME_MAX: Duration = Duration::from_secs(1);
 /// How often it looks.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
@@ -69,11 +73,12 @@ impl NodeInner {
         }
         // New calls are turned down from here on; those that run may finish.
         let _ = timeout(CALLS_TIME_MAX, self.quiet()).await;
+        self.leave_the_tree().await;
         let sessions = self.sessions.all();
         for session in &sessions {
             let reason = Goodbye::ShuttingDown;
             let goodbye = Body::Goodbye { reason, text: "the node shuts down".to_owned() };
-            if session.send(self, goodbye, Message::default()).is_ok() {
+            if session.send(self, goodbye, &mut Message::default()).is_ok() {
                 session.flush();
             }
         }
@@ -91,17 +96,38 @@ impl NodeInner {
         self.closed.set();
         drop(self.names.clear());
         for session in self.sessions.all() {
-            session.end(Error::new(ErrorKind::ShutDown, "this node was shut down"));
-            self.sessions.give_up(self, &session);
+            let reason = Error::new(ErrorKind::ShutDown, "this node was shut down");
+            self.sessions.give_up(self, &session, reason);
         }
+        // Nobody will turn to this node any more: what peers held is kept no longer.
+        reaper::reap(self.table.expire(Millis(u64::MAX), &self.sessions));
         self.down.set();
+    }
+
+    /// Children are asked to turn to the homes of their objects, bounded by a time; then what only
+    /// handles of this node keep is released (`gc.md`, rule 17).
+    async fn leave_the_tree(&self) {
+        if self.table.has_children_elsewhere() {
+            self.table.leaving(&self.sessions);
+            let _ = timeout(ADOPTIONS_TIME_MAX, async {
+                while self.table.has_children_elsewhere() {
+                    tokio::time::sleep(LOOK_AFTER).await;
+                }
+            })
+            .await;
+        }
+        self.table.let_go_of_own_handles(&self.sessions);
+        for session in self.sessions.all() {
+            while session.owes_releases() && session.send_control(self) {}
+        }
     }
 
     /// Waits until no call is in progress, in or out.
     async fn quiet(&self) {
         let busy = || {
             self.sessions.all().iter().any(|session| {
-                session.is_open() && (session.incoming.running() > 0 || session.pending.len() > 0)
+                let calls = session.incoming.running() + session.held() + session.pending.len();
+                session.is_open() && calls > 0
             })
         };
         while busy() {

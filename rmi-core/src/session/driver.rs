@@ -1,4 +1,5 @@
-//! The one task of a session: it reads, has frames served, and sends what nobody else will.
+//! The one task of a session: it reads, has frames served, sends what nobody else will, and sees
+//! the session through the loss of its connections.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -10,11 +11,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
-use rmi_transport::{Body, Event, FrameLimits, Goodbye, decode};
+use rmi_transport::{Awaited, Body, Event, FrameLimits, Goodbye, Lifetime, Tick, decode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::receive::Next;
-use super::{RELEASE_PENDING_MAX, Session, Violation};
+use super::{RELEASE_PENDING_MAX, Session, Violation, recovery};
 use crate::error::{Error, ErrorKind};
 use crate::marshal::Message;
 use crate::node::NodeInner;
@@ -35,17 +36,28 @@ pub(super) fn is_driving(session: &Session) -> bool {
 
 /// How a session came to its end.
 #[derive(Debug)]
-enum End {
-    /// The connection is lost; the peer may still be there.
+pub(super) enum End {
+    /// It had no connection for longer than the lease; the peer may still be there.
     Lost(io::Error),
+    /// The peer has given the session up.
+    GivenUpByPeer,
+    /// Where the peer was, another incarnation is now.
+    Replaced(u64),
     /// The peer said goodbye: it will not be back.
     Goodbye(Goodbye, String),
     /// The peer broke the protocol.
     Violation(Violation),
+    /// This node has ended it.
+    Closed,
 }
 
-/// Drives `session` until it ends, then gives the peer up: at once if it left or misbehaved,
-/// after the lease if only its connection was lost.
+/// What ends the serving of one connection.
+enum Served {
+    Lost(io::Error),
+    End(End),
+}
+
+/// Drives `session` until it ends, then gives the peer up.
 ///
 /// A runtime that has ended drops the future before its first poll: that ends the session too.
 pub(crate) fn drive(
@@ -58,18 +70,20 @@ pub(crate) fn drive(
 
 async fn drive_guarded(guard: EndGuard) {
     let (node, session) = (Arc::clone(&guard.node), Arc::clone(&guard.session));
-    let end = serve(&node, &session).await;
-    let at_once = match &end {
-        End::Lost(_) => false,
-        End::Goodbye(..) | End::Violation(_) => true,
+    let timings = node.timings.of_sessions();
+    let lifetime = Lifetime::new(timings);
+    let end =
+        Driver { node: &node, session: &session, lifetime, received: BytesMut::new() }.run().await;
+    let home_is_gone = match &end {
+        End::Replaced(_) | End::Goodbye(Goodbye::ShuttingDown, _) => true,
+        End::Lost(_) | End::GivenUpByPeer | End::Goodbye(..) | End::Violation(_) | End::Closed => {
+            false
+        }
     };
-    session.end(explain(&node, &session, end));
-    drop(guard);
-    if !at_once && !node.is_closing() {
-        let given_up = session.given_up_early.notified();
-        let _ = tokio::time::timeout(node.lease, given_up).await;
+    node.sessions.give_up(&node, &session, explain(&node, &session, end));
+    if home_is_gone {
+        node.table.home_gone(session.peer, &node.sessions);
     }
-    node.sessions.give_up(&node, &session);
 }
 
 /// Whatever ends the driver, its runtime's end included, ends the session.
@@ -80,29 +94,121 @@ struct EndGuard {
 
 impl Drop for EndGuard {
     fn drop(&mut self) {
-        self.session.end(Error::new(ErrorKind::ShutDown, "the runtime has ended"));
-        self.node.sessions.ended(&self.node, &self.session);
+        let error = Error::new(ErrorKind::ShutDown, "the runtime has ended");
+        self.node.sessions.give_up(&self.node, &self.session, error);
     }
 }
 
-async fn serve(node: &Arc<NodeInner>, session: &Arc<Session>) -> End {
-    let limits = FrameLimits { frame_bytes_max: node.limits.frame_bytes_max, ..Default::default() };
-    let mut received = BytesMut::new();
-    let mut alarm = pin!(Alarm::default());
-    loop {
-        match session.serve_all(node, &mut received, &limits) {
-            Ok(Next::GoOn) => {}
-            Ok(Next::End(reason, text)) => return End::Goodbye(reason, text),
-            Err(violation) => return End::Violation(violation),
+struct Driver<'a> {
+    node: &'a Arc<NodeInner>,
+    session: &'a Arc<Session>,
+    lifetime: Lifetime,
+    received: BytesMut,
+}
+
+impl Driver<'_> {
+    async fn run(mut self) -> End {
+        let Self { node, session, .. } = self;
+        loop {
+            let error = match self.serve().await {
+                Served::Lost(error) => error,
+                Served::End(end) => return end,
+            };
+            tracing::debug!(peer = %session.peer_name, %error, "connection lost");
+            // What has come of a frame that will never be whole.
+            self.received = BytesMut::new();
+            node.sessions.connection_lost(session.peer);
+            session.link.park();
+            self.lifetime.lost();
+            session.stats.connections_lost.add(1);
+            node.table.connection_lost(session.peer, &node.sessions);
+            if let Some(end) = self.recover(error).await {
+                return end;
+            }
+            tracing::debug!(peer = %session.peer_name, "session resumed");
+            self.lifetime.resumed();
+            node.table.connection_back(session.peer, &node.sessions);
         }
-        session.flush_now();
-        if let Err(violation) = session.check_reading() {
-            return End::Violation(violation);
+    }
+
+    /// Serves one connection.
+    async fn serve(&mut self) -> Served {
+        let Self { node, session, .. } = *self;
+        let frame_bytes_max = node.limits.frame_bytes_max;
+        let limits = FrameLimits { frame_bytes_max, ..Default::default() };
+        let mut alarm = pin!(Alarm::default());
+        let mut tick = pin!(Alarm::default());
+        tick.as_mut().set_off(self.lifetime.tick_every(), 0);
+        loop {
+            match session.serve_all(node, &mut self.received, &limits) {
+                Ok(Next::GoOn) => {}
+                Ok(Next::End(reason, text)) => return Served::End(End::Goodbye(reason, text)),
+                Err(violation) => return Served::End(End::Violation(violation)),
+            }
+            session.flush_now();
+            if let Err(violation) = session.check_reading() {
+                return Served::End(End::Violation(violation));
+            }
+            session.look_after_the_owed(node, alarm.as_mut());
+            if tick.is_due() {
+                if let Tick::Lost = self.tick() {
+                    let silent = io::ErrorKind::TimedOut;
+                    let text = format!("nothing was received for {:?}", node.timings.detection);
+                    return Served::Lost(io::Error::new(silent, text));
+                }
+                tick.as_mut().set_off(self.lifetime.tick_every(), 0);
+            }
+            let event = poll_fn(|cx| {
+                let polled = session.poll(&mut self.received, cx);
+                if polled.is_ready() {
+                    return polled;
+                }
+                match (alarm.as_mut().poll_due(cx), tick.as_mut().poll_due(cx)) {
+                    (Poll::Pending, Poll::Pending) => Poll::Pending,
+                    (Poll::Ready(()), _) | (_, Poll::Ready(())) => Poll::Ready(Event::Woken),
+                }
+            });
+            match event.await {
+                Event::Read(_) | Event::Woken => {}
+                Event::Lost(error) => return Served::Lost(error),
+                Event::Closed => return Served::End(End::Closed),
+            }
         }
-        session.look_after_the_owed(node, alarm.as_mut());
-        match poll_fn(|cx| session.poll(&mut received, alarm.as_mut(), cx)).await {
-            Ok(()) => {}
-            Err(error) => return End::Lost(error),
+    }
+
+    fn tick(&mut self) -> Tick {
+        let Self { node, session, .. } = *self;
+        let sent = session.stats.frames_sent.read();
+        let tick = self.lifetime.ticked(sent, session.stats.bytes_read.read());
+        if let Tick::Heartbeat = tick {
+            session.stats.heartbeats_sent.add(1);
+            session.send_control(node);
+        }
+        tick
+    }
+
+    /// Waits for another connection; if there will be none, says how the session ends.
+    async fn recover(&mut self, error: io::Error) -> Option<End> {
+        let Self { node, session, .. } = *self;
+        let mut redial = pin!(recovery::redial(node, session));
+        let mut tick = pin!(sleep_until(Instant::now() + self.lifetime.tick_every()));
+        loop {
+            tokio::select! {
+                biased;
+                awaited = poll_fn(|cx| session.link.poll_attached(cx)) => match awaited {
+                    Awaited::Attached => return None,
+                    Awaited::Woken => {}
+                    Awaited::Closed => return Some(End::Closed),
+                },
+                end = &mut redial => return Some(end),
+                () = &mut tick => {
+                    match self.lifetime.ticked(0, 0) {
+                        Tick::GiveUp => return Some(End::Lost(error)),
+                        Tick::Nothing | Tick::Heartbeat | Tick::Lost => {}
+                    }
+                    tick.as_mut().reset(Instant::now() + self.lifetime.tick_every());
+                }
+            }
         }
     }
 }
@@ -116,13 +222,15 @@ impl Session {
         limits: &FrameLimits,
     ) -> Result<Next, Violation> {
         let _driving = Driving::begin(self);
-        // What was read before the session ended here is not served any more.
-        while self.is_open() {
+        // What was read before the connection was taken off is not served any more: the peer
+        // sends it again over the next one.
+        while self.link.is_attached() {
             let before = received.len();
             let Some(frame) = decode(received, limits)? else { return Ok(Next::GoOn) };
-            node.stats.frames_received.add(1);
-            node.stats.bytes_received.add((before - received.len()) as u64);
-            match self.receive(node, frame)? {
+            let bytes = before - received.len();
+            self.stats.frames_received.add(1);
+            self.stats.bytes_received.add(bytes as u64);
+            match self.receive(node, frame, bytes)? {
                 Next::GoOn => {}
                 end @ Next::End(..) => return Ok(end),
             }
@@ -130,30 +238,27 @@ impl Session {
         Ok(Next::GoOn)
     }
 
-    /// Waits for bytes, for something that wants attention, or for the alarm.
-    fn poll(
-        &self,
-        received: &mut BytesMut,
-        alarm: Pin<&mut Alarm>,
-        cx: &mut Context<'_>,
-    ) -> Poll<io::Result<()>> {
-        let polled = self.connection.poll(cx, received);
-        self.tell_of_room();
-        match polled {
-            Poll::Ready(Ok(Event::Read(_) | Event::Woken)) => Poll::Ready(Ok(())),
-            Poll::Ready(Ok(Event::End)) => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => alarm.poll_due(cx).map(Ok),
+    /// Waits for bytes, or for something that wants attention.
+    fn poll(&self, received: &mut BytesMut, cx: &mut Context<'_>) -> Poll<Event> {
+        let polled = self.link.poll(cx, received);
+        if let Poll::Ready(Event::Read(bytes)) = &polled {
+            self.stats.bytes_read.add(*bytes as u64);
         }
+        self.tell_of_room();
+        polled
     }
 
     /// Sees to it that what is owed does not wait for ever: if no frame goes out within
-    /// `RELEASE_DELAY`, one of its own does; at once if very much is owed.
+    /// `RELEASE_DELAY`, one of its own does; at once if very much is owed, or if it is urgent.
     fn look_after_the_owed(&self, node: &NodeInner, mut alarm: Pin<&mut Alarm>) {
-        while self.is_open() && self.ledger.lock().owed_indices() >= RELEASE_PENDING_MAX {
+        while self.link.is_attached() && self.ledger.lock().owed_indices() >= RELEASE_PENDING_MAX {
             self.send_control(node);
         }
-        let frames = self.frames_sent.load(Ordering::Relaxed);
+        let pressing = self.link.enqueue(|outgoing| outgoing.numbering.ack_pressing());
+        if self.urgent.swap(false, Ordering::AcqRel) || pressing == Some(true) {
+            self.send_control(node);
+        }
+        let frames = self.stats.frames_sent.read();
         if alarm.is_due() {
             let quiet_since = alarm.as_mut().take_off();
             self.attention.store(false, Ordering::Release);
@@ -166,12 +271,12 @@ impl Session {
             }
         }
         if self.attention.load(Ordering::Acquire) && !alarm.is_set() {
-            alarm.set_off(frames);
+            alarm.set_off(RELEASE_DELAY, frames);
         }
     }
 }
 
-/// Rings `RELEASE_DELAY` after it was set, and remembers how many frames had been sent by then.
+/// Rings some time after it was set, and remembers how many frames had been sent by then.
 #[derive(Default)]
 struct Alarm {
     sleep: Option<Pin<Box<Sleep>>>,
@@ -191,14 +296,15 @@ impl Alarm {
         self.due
     }
 
-    fn set_off(mut self: Pin<&mut Self>, frames: u64) {
-        let at = Instant::now() + RELEASE_DELAY;
+    fn set_off(mut self: Pin<&mut Self>, after: Duration, frames: u64) {
+        let at = Instant::now() + after;
         match &mut self.sleep {
             Some(sleep) => sleep.as_mut().reset(at),
             None => self.sleep = Some(Box::pin(sleep_until(at))),
         }
         self.frames = frames;
         self.set = true;
+        self.due = false;
         self.registered = false;
     }
 
@@ -211,7 +317,7 @@ impl Alarm {
     fn poll_due(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let Some(sleep) = this.sleep.as_mut().filter(|_| this.set) else { return Poll::Pending };
-        if this.registered && Instant::now() < sleep.deadline() {
+        if this.registered && !sleep.is_elapsed() {
             return Poll::Pending;
         }
         this.registered = true;
@@ -239,16 +345,19 @@ impl Drop for Driving {
 /// The end as the error of calls in progress; the peer is told of its own fault.
 fn explain(node: &NodeInner, session: &Session, end: End) -> Error {
     let peer = &session.peer_name;
+    let disconnected = |text: String| Error::new(ErrorKind::Disconnected, text);
     match end {
         End::Lost(error) => {
-            tracing::debug!(%peer, %error, "connection lost");
-            let text = if error.kind() == io::ErrorKind::UnexpectedEof {
-                "the peer closed the connection".to_owned()
-            } else {
-                format!("the connection was lost: {error}")
-            };
-            Error::new(ErrorKind::Disconnected, text)
+            let text = recovery::in_words(&error);
+            tracing::info!(%peer, %text, "no connection for longer than the lease");
+            disconnected(text)
         }
+        End::GivenUpByPeer => disconnected("the peer has given the session up".to_owned()),
+        End::Replaced(by) => {
+            tracing::info!(%peer, by, "another node runs where the peer was");
+            disconnected("the peer is gone: another node runs in its place".to_owned())
+        }
+        End::Closed => disconnected("the session was closed".to_owned()),
         End::Goodbye(reason, text) => {
             tracing::info!(%peer, ?reason, %text, "the peer said goodbye");
             let kind = match reason {
@@ -263,7 +372,7 @@ fn explain(node: &NodeInner, session: &Session, end: End) -> Error {
             let text = violation.to_string();
             let reason = violation.reason();
             let goodbye = Body::Goodbye { reason, text: text.clone() };
-            if session.send(node, goodbye, Message::default()).is_ok() {
+            if session.send(node, goodbye, &mut Message::default()).is_ok() {
                 session.flush_now();
             }
             let kind = match reason {

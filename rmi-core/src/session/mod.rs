@@ -5,7 +5,10 @@
 //! one task that a session has.
 
 mod driver;
+mod errands;
+mod held;
 mod receive;
+mod recovery;
 mod send;
 mod sessions;
 
@@ -13,19 +16,22 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use bytes::BytesMut;
 use parking_lot::Mutex;
 use rmi_gc::{ExportIndex, Ledger, NodeId};
-use rmi_transport::{Connection, Endpoint, Hello, Thread, Wire};
+use rmi_transport::link::{Link, NotAttached};
+use rmi_transport::{Endpoint, Shaken, Thread};
 use tokio::sync::Notify;
 
 pub(crate) use self::driver::drive;
+use self::held::Holding;
 pub(crate) use self::receive::Violation;
+pub(crate) use self::send::Unsent;
 pub(crate) use self::sessions::Sessions;
 use crate::call::{Incoming, Pending};
 use crate::error::{Error, ErrorKind, Executed};
 use crate::reference::Identity;
 use crate::relay::RelayedHolds;
+use crate::stats::Counters;
 use crate::thread::ThreadId;
 
 /// How many indices may be owed releases before they are sent on a frame of their own at once.
@@ -36,31 +42,42 @@ const RELEASE_PENDING_MAX: usize = 4_096;
 const UNREAD_UNTIL_TURNED_DOWN: usize = 4;
 const UNREAD_UNTIL_THE_END: usize = 16;
 
-/// One session. Shared by its driver, by callers, and by handlers that have not answered yet.
+/// One session. Shared by its driver, by callers, and by handlers that have not answered yet. It
+/// outlives its connections: while it has none, what is sent waits.
 pub(crate) struct Session {
     /// Distinguishes this session from a later one with the same peer.
     pub(crate) serial: u64,
     pub(crate) peer: NodeId,
+    /// The number under which both ends know the session, by which it is resumed.
+    pub(crate) key: u64,
     /// The peer's incarnation and address, as errors and logs name it.
     pub(crate) peer_name: String,
     /// Where the peer listens, for the references that it describes as its own.
     endpoints: Arc<[Endpoint]>,
+    /// Where we reached it, if we dialled: it may be known there by another name.
+    dialled: Option<Endpoint>,
     /// The origin of distributed threads that began in the peer's process.
     peer_origin: u64,
-    connection: Connection,
+    pub(crate) link: Link,
+    /// How many connections the peer had counted when the present one was made: its hello for the
+    /// next one counts more.
+    peer_connections: AtomicU64,
     ledger: Mutex<Ledger<Arc<Identity>>>,
     pub(crate) pending: Pending,
     pub(crate) incoming: Incoming,
     pub(crate) relayed_holds: RelayedHolds,
+    holding: Holding,
+    pub(crate) stats: Counters,
     /// Something waits for a frame to ride on, and the driver knows: it will send one by itself
     /// if none goes out in time.
     attention: AtomicBool,
-    /// Frames enqueued so far.
-    frames_sent: AtomicU64,
-    /// The rendezvous knows that this session has ended.
-    closed_rendezvous: AtomicBool,
-    /// Told when the peer is given up before its lease is over.
-    given_up_early: Notify,
+    /// What waits is not to wait for a frame to ride on.
+    urgent: AtomicBool,
+    /// Notices may wait in the ledger. Set after they were put there; adoptions are put there under
+    /// the outgoing lock, so that no reference that relies on one is written before it.
+    has_notices: AtomicBool,
+    /// The rendezvous and the monitors know that this session has ended.
+    settled: AtomicBool,
     /// Why the session ended; set once.
     end: OnceLock<Error>,
     /// Told when buffered bytes were written, if somebody waits for that.
@@ -70,58 +87,88 @@ pub(crate) struct Session {
     bytes_buffered_max: usize,
 }
 
+/// What a session begins with.
+pub(crate) struct Beginning {
+    pub(crate) shaken: Shaken,
+    /// Where the peer was reached, if we dialled.
+    pub(crate) dialled: Option<Endpoint>,
+}
+
 impl Session {
-    /// A session whose hand-shake is over; `received` is what came behind it.
-    pub(crate) fn new(
-        wire: Box<dyn Wire>,
-        hello: &Hello,
-        received: BytesMut,
-        bytes_buffered_max: usize,
-    ) -> Self {
+    /// A session whose first hand-shake is over.
+    fn new(beginning: Beginning, bytes_buffered_max: usize) -> Result<Self, NotAttached> {
         static SERIAL: AtomicU64 = AtomicU64::new(1);
+        let Beginning { shaken, dialled } = beginning;
+        let Shaken { wire, hello, accepted, peer_received, received, .. } = shaken;
         let peer = NodeId(hello.incarnation);
         let name = if hello.name.is_empty() { "" } else { " " };
         let peer_name = format!("{peer}{name}{} ({})", hello.name, wire.peer());
-        let connection = Connection::new(wire, received);
-        connection.enqueue(|outgoing| outgoing.frames.set_bytes_max(hello.limits.frame_bytes_max));
-        Self {
+        let link = Link::new();
+        link.enqueue(|outgoing| outgoing.frames.set_bytes_max(hello.limits.frame_bytes_max));
+        link.attach(wire, received, 0, peer_received)?;
+        Ok(Self {
             serial: SERIAL.fetch_add(1, Ordering::Relaxed),
             peer,
+            key: accepted.session,
             peer_name,
             endpoints: hello.endpoints.iter().filter_map(|text| text.parse().ok()).collect(),
+            dialled,
             peer_origin: hello.thread_origin,
-            connection,
+            link,
+            peer_connections: AtomicU64::new(0),
             ledger: Mutex::new(Ledger::new()),
             pending: Pending::default(),
             incoming: Incoming::default(),
             relayed_holds: RelayedHolds::default(),
+            holding: Holding::default(),
+            stats: Counters::default(),
             attention: AtomicBool::new(false),
-            frames_sent: AtomicU64::new(0),
-            closed_rendezvous: AtomicBool::new(false),
-            given_up_early: Notify::new(),
+            urgent: AtomicBool::new(false),
+            has_notices: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
             end: OnceLock::new(),
             room: Notify::new(),
             waiting_for_room: AtomicUsize::new(0),
             bytes_buffered_max,
-        }
+        })
     }
 
+    /// Whether a hello that counts so many connections was said after the present one was made.
+    pub(crate) fn is_newer(&self, connections: u64) -> bool {
+        connections > self.peer_connections.load(Ordering::Relaxed)
+    }
+
+    /// The present connection was made when the peer had counted so many.
+    pub(crate) fn made_by(&self, connections: u64) {
+        self.peer_connections.store(connections, Ordering::Relaxed);
+    }
+
+    /// Whether it has not ended. It may lack a connection.
     pub(crate) fn is_open(&self) -> bool {
         self.end.get().is_none()
     }
 
     /// Ends the session for `reason`: calls in progress fail with it, handlers are cancelled.
-    /// What references it carried is settled when the peer is given up (`Sessions`).
-    pub(crate) fn end(&self, reason: Error) {
+    /// What references it carried is settled by [`Sessions::give_up`].
+    fn end(&self, reason: Error) {
         let first = self.end.set(reason.at_peer(&self.peer_name)).is_ok();
         // Also for one who comes second: when this returns, no frame counts references any more.
-        self.connection.close();
+        self.link.close();
         if !first {
             return;
         }
         self.pending.fail_all(&self.ended());
         self.incoming.cancel_all();
         self.room.notify_waiters();
+    }
+
+    /// The error of a request that went as frame `number`, now that the session has ended: one that
+    /// no connection ever took was certainly not delivered.
+    pub(crate) fn sharpen(&self, error: Error, number: u64) -> Error {
+        let undelivered = error.executed() == Executed::Maybe
+            && !self.is_open()
+            && number > self.link.last_handed_over();
+        if undelivered { error.executed_as(Executed::No) } else { error }
     }
 
     /// The error of a call that cannot be made, or go on, because the session ended.
@@ -153,6 +200,11 @@ impl Session {
         }
     }
 
+    /// What the peer has not yet taken off our hands: unsent, or sent and not acknowledged.
+    fn bytes_buffered(&self) -> usize {
+        self.link.bytes_unsent().max(self.link.bytes_unacknowledged())
+    }
+
     fn has_room(&self) -> bool {
         self.buffers_at_most(1)
     }
@@ -163,7 +215,7 @@ impl Session {
     }
 
     fn buffers_at_most(&self, times: usize) -> bool {
-        self.connection.bytes_buffered() <= self.bytes_buffered_max.saturating_mul(times)
+        self.bytes_buffered() <= self.bytes_buffered_max.saturating_mul(times)
     }
 
     /// One who goes on calling without ever reading is sent away.
@@ -172,7 +224,7 @@ impl Session {
             return Ok(());
         }
         let bytes_max = self.bytes_buffered_max.saturating_mul(UNREAD_UNTIL_THE_END);
-        Err(Violation::ReadsNothing { bytes: self.connection.bytes_buffered(), bytes_max })
+        Err(Violation::ReadsNothing { bytes: self.bytes_buffered(), bytes_max })
     }
 
     /// Bytes may have been written: tells those who wait for that.
@@ -191,14 +243,29 @@ impl Session {
         };
         self.ask_for_attention();
         if owed >= RELEASE_PENDING_MAX {
-            self.connection.wake();
+            self.link.wake();
         }
+    }
+
+    /// Changes the ledger, and has what waits in it sent at once.
+    fn note_urgently(&self, note: impl FnOnce(&mut Ledger<Arc<Identity>>)) {
+        note(&mut self.ledger.lock());
+        self.has_notices.store(true, Ordering::Release);
+        self.urgent.store(true, Ordering::Release);
+        self.link.wake();
+    }
+
+    /// Changes the ledger; what waits in it rides on the next frame, or goes alone after a while.
+    fn note(&self, note: impl FnOnce(&mut Ledger<Arc<Identity>>)) {
+        note(&mut self.ledger.lock());
+        self.has_notices.store(true, Ordering::Release);
+        self.ask_for_attention();
     }
 
     /// Has the driver look, in a while, whether what is owed has found a frame to ride on.
     fn ask_for_attention(&self) {
         if !self.attention.swap(true, Ordering::AcqRel) && !driver::is_driving(self) {
-            self.connection.wake();
+            self.link.wake();
         }
     }
 
@@ -214,12 +281,12 @@ impl Session {
     /// along: for frames that nobody waits for here.
     pub(crate) fn flush_soon(&self) {
         if !driver::is_driving(self) {
-            self.connection.wake();
+            self.link.wake();
         }
     }
 
     fn flush_now(&self) {
-        self.connection.flush();
+        self.link.flush();
         self.tell_of_room();
     }
 
@@ -247,7 +314,7 @@ impl Session {
 
     /// Do bytes wait for the peer to read them?
     pub(crate) fn has_bytes_to_send(&self) -> bool {
-        self.is_open() && self.connection.bytes_buffered() > 0
+        self.link.is_attached() && self.link.bytes_unsent() > 0
     }
 
     /// What waits in the ledger: (releases owed, meanings remembered).

@@ -2,15 +2,18 @@
 //! the frame is about. One serial task does it, before any payload is decoded.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use rmi_gc::{ExportIndex, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved};
+use rmi_gc::{self as gc, ExportIndex, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved};
 use rmi_transport::{
-    Body, Description, Frame, FrameError, Goodbye, Outcome, Reference, SessionError,
+    Body, Call, Description, Frame, FrameError, Goodbye, News, Notice, Outcome, Reference,
+    SessionError,
 };
 use smallvec::SmallVec;
 
 use super::Session;
+use super::held::Held;
 use crate::call::builtin::EXIT;
 use crate::call::{Answer, Orphan, ReceivedCall, Undo, Way};
 use crate::error::{Error, ErrorKind, Executed};
@@ -19,8 +22,8 @@ use crate::marshal::{Arguments, Message, References};
 use crate::monitor::NotHeld;
 use crate::node::NodeInner;
 use crate::reaper;
-use crate::reference::{Identity, Untyped};
-use crate::table::NotCallable;
+use crate::reference::{Identity, Key, Untyped};
+use crate::table::{Arrived, NotCallable};
 
 /// The peer broke the protocol: its session ends, and no other.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +46,8 @@ pub(crate) enum Violation {
     EnterOrExitOfAnotherKind,
     #[error("{count} references held or not acknowledged, where references_max is {count_max}")]
     TooManyReferences { count: usize, count_max: usize },
+    #[error("{count} frames wait for the homes of their references, where {count_max} may")]
+    TooManyHeld { count: usize, count_max: usize },
     #[error("{bytes} bytes wait to be read, where {bytes_max} may")]
     ReadsNothing { bytes: usize, bytes_max: usize },
 }
@@ -51,9 +56,9 @@ impl Violation {
     /// What the peer is told.
     pub(super) fn reason(&self) -> Goodbye {
         match self {
-            Violation::TooManyReferences { .. } | Violation::ReadsNothing { .. } => {
-                Goodbye::LimitReached
-            }
+            Violation::TooManyReferences { .. }
+            | Violation::TooManyHeld { .. }
+            | Violation::ReadsNothing { .. } => Goodbye::LimitReached,
             Violation::Frame(_)
             | Violation::Session(_)
             | Violation::Collector(_)
@@ -76,61 +81,175 @@ pub(super) enum Next {
 
 /// The references of a frame, and why one of them leads nowhere, if one does.
 #[derive(Default)]
-struct Received {
+pub(super) struct Received {
     references: References,
     broken: Option<Error>,
+    /// Their user may not have them before the home has answered (`Policy::Listing`).
+    pub(super) waits: bool,
 }
 
+impl Received {
+    pub(super) fn references(&self) -> &References {
+        &self.references
+    }
+}
+
+/// So many adoptions wait to be confirmed at most, so that they fit in any frame.
+const ADOPTED_MAX: usize = 256;
+
 impl Session {
-    /// Takes one frame. Answers and further frames are only enqueued; the driver flushes.
+    /// Takes one frame of so many bytes. Answers and further frames are only enqueued; the driver
+    /// flushes.
     pub(super) fn receive(
         self: &Arc<Self>,
         node: &Arc<NodeInner>,
         frame: Frame,
+        bytes: usize,
     ) -> Result<Next, Violation> {
-        let Frame { ack, wants_ack, body, references, releases, payload } = frame;
+        let Frame { ack, wants_ack, body, references, notices, releases, payload } = frame;
         self.take_acknowledgement(node, ack)?;
+        self.take_adoptions(node, &notices)?;
         let received = self.take_references(node, references)?;
+        self.take_notices(node, &notices, &body)?;
         for (index, count) in releases {
             self.take_release(node, ExportIndex(index), count)?;
         }
         // Only now may a frame of ours acknowledge this one: it is accounted for.
-        self.connection.enqueue(|outgoing| outgoing.session.taken(wants_ack));
+        self.link.enqueue(|outgoing| outgoing.numbering.taken(wants_ack, bytes));
         if wants_ack {
             self.ask_for_attention();
         }
-        match body {
-            Body::Call(head) => {
-                if self.incoming.is_running(head.call) {
-                    return Err(Violation::CallNumberInUse(head.call));
-                }
-                let Received { references, broken } = received;
-                let arguments = Arguments { payload, references };
-                self.dispatch(node, ReceivedCall { head, arguments, broken })?;
+        let body = match body {
+            Body::Call(head) => Held::Call(head, payload, received),
+            Body::Answer { call, outcome } => Held::Answer(call, outcome, payload, received),
+            // One that is held will run, and be answered all the same.
+            Body::Cancel { call } => {
+                self.incoming.cancel(call);
+                return Ok(Next::GoOn);
             }
-            Body::Answer { call, outcome } => {
-                self.take_answer(node, call, outcome, payload, received)?;
-            }
-            Body::Cancel { call } => self.incoming.cancel(call),
-            Body::Control => {}
+            Body::Control => return Ok(Next::GoOn),
             Body::Goodbye { reason, text } => return Ok(Next::End(reason, text)),
-        }
+        };
+        self.take_or_hold(node, body)?;
         Ok(Next::GoOn)
     }
 
+    /// What a frame is about, once nothing that its references wait for stands in the way.
+    pub(super) fn take_body(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        body: Held,
+    ) -> Result<(), Violation> {
+        match body {
+            Held::Call(head, payload, Received { references, broken, .. }) => {
+                if self.incoming.is_running(head.call) {
+                    return Err(Violation::CallNumberInUse(head.call));
+                }
+                let arguments = Arguments { payload, references };
+                self.dispatch(node, ReceivedCall { head, arguments, broken })
+            }
+            Held::Answer(call, outcome, payload, received) => {
+                self.take_answer(node, call, outcome, payload, received)
+            }
+            Held::Again(call, _) => self.dispatch(node, call),
+        }
+    }
+
     fn take_acknowledgement(&self, node: &NodeInner, ack: u64) -> Result<(), Violation> {
-        let news = self.connection.enqueue(|outgoing| outgoing.session.acknowledged(ack));
+        let news = self.link.enqueue(|outgoing| outgoing.numbering.acknowledged(ack));
         let Some(up_to) = news.transpose()?.flatten() else { return Ok(()) };
         let mut unpinned: SmallVec<[(ObjectId, u32); 4]> = SmallVec::new();
         self.ledger
             .lock()
             .acknowledged(FrameNumber(up_to), |object, count| unpinned.push((object, count)));
         for (object, count) in unpinned {
-            let freed =
-                node.table.unpinned(object, self.peer, count, |owed| node.sessions.owe(owed));
+            let freed = node.table.unpinned(object, self.peer, count, &node.sessions);
             reaper::reap(freed);
         }
         Ok(())
+    }
+
+    /// Adoptions that the peer confirms: each is one reference received (rule 9).
+    fn take_adoptions(&self, node: &NodeInner, notices: &[Notice]) -> Result<(), Violation> {
+        for notice in notices {
+            let Notice::Adopted { index } = *notice else { continue };
+            self.stats.adopted_received.add(1);
+            let id = ObjectId { home: self.peer, index: ObjectIndex(index) };
+            let index = ExportIndex(index);
+            self.ledger.lock().adopted(index, id)?;
+            if !node.table.adopted(id, index, &node.sessions)? {
+                // Whoever asked for it has gone meanwhile.
+                self.owe(index, 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// All other notices: behind the references, of which they may speak.
+    fn take_notices(
+        &self,
+        node: &NodeInner,
+        notices: &[Notice],
+        body: &Body,
+    ) -> Result<(), Violation> {
+        for notice in notices {
+            match *notice {
+                Notice::Adopted { .. } => {}
+                Notice::Adopt { index, key } => {
+                    self.stats.adopts_received.add(1);
+                    self.adopt(node, ObjectIndex(index), &key, body);
+                }
+                Notice::Gone { index } => {
+                    self.stats.gone_received.add(1);
+                    let id = ObjectId { home: self.peer, index: ObjectIndex(index) };
+                    self.ledger.lock().gone(id)?;
+                    node.table.object_gone(id, &node.sessions);
+                }
+                Notice::Path { index, news } => {
+                    self.stats.path_news_received.add(1);
+                    let news = match news {
+                        News::Reroot => gc::News::Reroot,
+                        News::Confirm => gc::News::Confirm,
+                        News::Leaving => gc::News::Leaving,
+                    };
+                    let meaning = self.ledger.lock().meaning(ExportIndex(index));
+                    if let Some(id) = meaning {
+                        node.table.told(id, self.peer, news, &node.sessions);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The peer asks to be counted as a holder of an object of ours (rule 8).
+    fn adopt(&self, node: &NodeInner, index: ObjectIndex, key: &Key, body: &Body) {
+        let id = ObjectId { home: node.id, index };
+        // Under the outgoing lock: once it is counted, a reference may be written that relies on it.
+        let owed = self.link.enqueue(|_| {
+            let adopted = node.table.adopts(self.peer, index, key);
+            let mut ledger = self.ledger.lock();
+            match adopted {
+                Ok(()) => ledger.owe_adopted(id),
+                Err(NotCallable::Gone | NotCallable::WrongKey) => ledger.owe_gone(id),
+            }
+            self.has_notices.store(true, Ordering::Release);
+            ledger.owed_adopted()
+        });
+        if owed >= Some(ADOPTED_MAX) {
+            self.send_control(node);
+        }
+        match body {
+            // The answer takes it along.
+            Body::Call(Call { call: 1.., .. }) => self.ask_for_attention(),
+            Body::Call(_)
+            | Body::Answer { .. }
+            | Body::Cancel { .. }
+            | Body::Control
+            | Body::Goodbye { .. } => {
+                self.urgent.store(true, Ordering::Release);
+            }
+        }
     }
 
     fn take_references(
@@ -142,10 +261,13 @@ impl Session {
         if rows.is_empty() {
             return Ok(received);
         }
-        node.stats.references_received.add(rows.len() as u64);
+        self.stats.references_received.add(rows.len() as u64);
         for row in rows {
             match self.take_reference(node, row)? {
-                Ok(identity) => received.references.push(Untyped::counted(node, identity)),
+                Ok(Arrived { identity, waits }) => {
+                    received.waits |= waits;
+                    received.references.push(Untyped::counted(node, identity));
+                }
                 Err(error) => received.broken = Some(error),
             }
         }
@@ -162,10 +284,11 @@ impl Session {
         &self,
         node: &NodeInner,
         row: Reference,
-    ) -> Result<Result<Arc<Identity>, Error>, Violation> {
+    ) -> Result<Result<Arrived, Error>, Violation> {
         let received = |index, depth, identity| {
-            node.table.received(self.peer, index, depth, identity, |owed| node.sessions.owe(owed))
+            node.table.received(self.peer, index, depth, identity, &node.sessions)
         };
+        let home = |identity| Arrived { identity, waits: false };
         match row {
             Reference::Described(description) => {
                 let index = ExportIndex(description.index);
@@ -181,12 +304,12 @@ impl Session {
             }
             Reference::Yours { index } => {
                 let own = node.table.received_own(self.peer, ExportIndex(index));
-                own.map(Ok).ok_or(Violation::NeverGiven(index))
+                own.map(home).map(Ok).ok_or(Violation::NeverGiven(index))
             }
             Reference::YoursByKey { index, key } => {
                 let id = ObjectId { home: node.id, index: ObjectIndex(index) };
                 let own = node.table.received_own_by_key(id.index, &key);
-                Ok(own.map_err(|reason| {
+                Ok(own.map(home).map_err(|reason| {
                     let kind = match reason {
                         NotCallable::Gone => ErrorKind::NoSuchObject,
                         NotCallable::WrongKey => ErrorKind::Denied,
@@ -220,8 +343,8 @@ impl Session {
         index: ExportIndex,
         count: u32,
     ) -> Result<(), Violation> {
-        node.stats.releases_received.add(1);
-        let freed = node.table.released(index, self.peer, count, |owed| node.sessions.owe(owed))?;
+        self.stats.releases_received.add(1);
+        let freed = node.table.released(index, self.peer, count, &node.sessions)?;
         reaper::reap(freed);
         Ok(())
     }
@@ -234,7 +357,7 @@ impl Session {
         payload: Bytes,
         received: Received,
     ) -> Result<(), Violation> {
-        let Received { references, broken } = received;
+        let Received { references, broken, .. } = received;
         let result = match broken {
             Some(error) => Err(error.executed_as(Executed::Yes)),
             None => Ok(Answer { outcome, payload, references }),
@@ -253,7 +376,7 @@ impl Session {
         {
             // Whoever wanted to enter this monitor has gone, and is inside.
             let way = Way { session: Arc::clone(self), target, relayed: false };
-            let _ = way.send(node, &EXIT, Some(thread), Message::default());
+            let _ = way.send(node, &EXIT, Some(thread), &mut Message::default());
             // Not before: a release on that frame, or an earlier one, would void its target.
             drop(reference);
         }

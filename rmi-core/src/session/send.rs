@@ -2,8 +2,12 @@
 
 use std::sync::atomic::Ordering;
 
-use rmi_gc::{CannotForward, ExportIndex, FrameNumber, ObjectId, Sent};
-use rmi_transport::{Body, Description, FrameWriter, Head, Reference, TooLarge};
+use rmi_gc::{
+    self as gc, CannotForward, ExportIndex, FrameNumber, Ledger, ObjectId, ObjectIndex, Sent,
+};
+use rmi_transport::{
+    Body, Call, Description, FrameWriter, Head, News, Notice, Reference, Target, TooLarge,
+};
 use smallvec::SmallVec;
 
 use super::Session;
@@ -15,59 +19,145 @@ use crate::reference::{Identity, Untyped};
 
 /// Releases that one frame carries at most.
 const RELEASES_PER_FRAME_MAX: usize = 16_384;
-/// Bytes of the longest row of the release table, and of what stands before the rows.
+const NOTICES_PER_FRAME_MAX: usize = 16_384;
+/// Bytes of the longest row of the release table and of the notice table, and of what stands before
+/// the rows.
 const RELEASE_BYTES_MAX: usize = 15;
-const RELEASES_HEAD_BYTES_MAX: usize = 5;
+const NOTICE_BYTES_MAX: usize = 27;
+const ROWS_HEAD_BYTES_MAX: usize = 5;
+/// So many frames are sent before one asks to be acknowledged. They are kept until then.
+const UNACKNOWLEDGED_UNASKED_MAX: u64 = 1_024;
 
 impl Session {
     /// Puts a frame behind those that wait for the socket; [`Session::flush`] writes it.
     ///
-    /// Each reference of the message is counted as it is written, then the message's own handles
-    /// are dropped, then owed releases are taken: so the release of a reference whose last handle
-    /// was in this message rides on this very frame.
+    /// First comes what was adopted, which the references may rely on. Each reference of the
+    /// message is counted as it is written; then notices are taken; then the message's own handles
+    /// are dropped, and owed releases taken: so the release of a reference whose last handle was
+    /// in this message rides on this very frame.
+    ///
+    /// Returns the frame's number. The message's references have gone with it.
     ///
     /// # Errors
     ///
-    /// `TooLarge`, `Encode` for a reference of another node, `Disconnected` for one whose path to
-    /// its home is lost or if the session has ended. In all cases `Executed::No`, and what was
-    /// counted is taken back.
-    pub(crate) fn send(&self, node: &NodeInner, body: Body, message: Message) -> Result<(), Error> {
+    /// [`Unsent`]; what was counted is taken back, and the message is as it was.
+    pub(crate) fn send(
+        &self,
+        node: &NodeInner,
+        body: Body,
+        message: &mut Message,
+    ) -> Result<u64, Unsent> {
         // Before the first lock: an object that is freed below is dropped behind the last.
         let _deferral = Deferral::begin();
         let Message { payload, references } = message;
-        let written = self.connection.enqueue(|outgoing| {
-            let (number, ack) = outgoing.session.next_frame();
+        let called = called_by_key(&body);
+        let written = self.link.enqueue(|outgoing| {
+            let unread = outgoing.numbering.unacknowledged() >= UNACKNOWLEDGED_UNASKED_MAX;
+            let (number, ack) = outgoing.numbering.next_frame();
             let frame = FrameNumber(number);
-            let mut writer = outgoing.frames.begin(&Head { ack, wants_ack: false, body });
+            let mut writer = outgoing.frames.begin(&Head { ack, wants_ack: unread, body });
             let mut counted = Counted::new();
+            // In front of the references, which may name what was adopted by its index.
+            let noted = self.has_notices.swap(false, Ordering::AcqRel);
+            let adopted = if noted { self.put_adopted(&mut writer) } else { Vec::new() };
             let fits = self
-                .count_all(node, &references, frame, &mut writer, &mut counted)
+                .count_all(node, references, frame, &mut writer, &mut counted)
                 .and_then(|()| writer.room(payload.as_slice().len()).map_err(too_large));
-            let room = match fits {
+            let mut room = match fits {
                 Ok(room) => room,
-                Err(error) => {
+                Err(unsent) => {
                     drop(writer);
-                    outgoing.session.roll_back(ack);
+                    outgoing.numbering.roll_back(ack);
                     self.take_back(node, frame, counted);
-                    return Err(error);
+                    if noted {
+                        self.take_back_adopted(adopted);
+                    }
+                    return Err(unsent);
                 }
             };
-            drop(references);
-            if self.put_releases(node, frame, room, &mut writer) || pins(&counted) {
+            if noted {
+                self.stats.adopted_sent.add(adopted.len() as u64);
+                room = self.put_notices(called, room, &mut writer);
+            }
+            references.clear();
+            if self.put_releases(frame, room, &mut writer) || pins(&counted) {
                 writer.want_ack();
             }
-            Ok(writer.finish(payload.as_slice()).expect("it was seen to have room"))
+            self.stats.collector_bytes_sent.add(writer.table_bytes() as u64);
+            let bytes = writer.finish(payload.as_slice()).expect("it was seen to have room");
+            Ok((number, bytes))
         });
         match written {
-            Some(Ok(bytes)) => {
-                self.frames_sent.fetch_add(1, Ordering::Relaxed);
-                node.stats.frames_sent.add(1);
-                node.stats.bytes_sent.add(bytes as u64);
-                Ok(())
+            Some(Ok((number, bytes))) => {
+                self.stats.frames_sent.add(1);
+                self.stats.bytes_sent.add(bytes as u64);
+                Ok(number)
             }
-            Some(Err(error)) => Err(error.at_peer(&self.peer_name)),
-            None => Err(self.ended().executed_as(Executed::No)),
+            Some(Err(Unsent::NotYet)) => Err(Unsent::NotYet),
+            Some(Err(Unsent::Failed(error))) => Err(Unsent::Failed(error.at_peer(&self.peer_name))),
+            None => Err(Unsent::Failed(self.ended().executed_as(Executed::No))),
         }
+    }
+
+    /// Confirms all adoptions; there are never more than fit in any frame.
+    fn put_adopted(&self, writer: &mut FrameWriter<'_>) -> Vec<ObjectId> {
+        let adopted = self.ledger.lock().take_adopted();
+        for object in &adopted {
+            writer.notice(&Notice::Adopted { index: object.index.0 });
+        }
+        adopted
+    }
+
+    fn take_back_adopted(&self, adopted: Vec<ObjectId>) {
+        let mut ledger = self.ledger.lock();
+        adopted.into_iter().for_each(|object| ledger.owe_adopted(object));
+        self.has_notices.store(true, Ordering::Release);
+    }
+
+    /// Puts what else is to be said of who holds what; gives the room that is left.
+    fn put_notices(
+        &self,
+        called: Option<ObjectIndex>,
+        room: usize,
+        writer: &mut FrameWriter<'_>,
+    ) -> usize {
+        let notices_max = room.saturating_sub(ROWS_HEAD_BYTES_MAX) / NOTICE_BYTES_MAX;
+        let notices_max = notices_max.min(NOTICES_PER_FRAME_MAX);
+        let mut ledger = self.ledger.lock();
+        let mut rows = 0;
+        for notice in ledger.take_notices(notices_max) {
+            rows += 1;
+            match notice {
+                gc::Notice::Adopt { object } => {
+                    self.stats.adopts_sent.add(1);
+                    match ledger.asked(object) {
+                        Some(_) if called == Some(object.index) => writer.adopt_caller(),
+                        Some(identity) => {
+                            let (index, key) = (object.index.0, identity.key);
+                            writer.notice(&Notice::Adopt { index, key });
+                        }
+                        None => debug_assert!(false, "what is asked for is remembered"),
+                    }
+                }
+                gc::Notice::Gone { object } => {
+                    self.stats.gone_sent.add(1);
+                    writer.notice(&Notice::Gone { index: object.index.0 });
+                }
+                gc::Notice::Path { index, news } => {
+                    self.stats.path_news_sent.add(1);
+                    let news = match news {
+                        gc::News::Reroot => News::Reroot,
+                        gc::News::Confirm => News::Confirm,
+                        gc::News::Leaving => News::Leaving,
+                    };
+                    writer.notice(&Notice::Path { index: index.0, news });
+                }
+            }
+        }
+        if ledger.has_notices() {
+            self.has_notices.store(true, Ordering::Release);
+        }
+        room.saturating_sub(ROWS_HEAD_BYTES_MAX + rows * NOTICE_BYTES_MAX)
     }
 
     fn count_all(
@@ -77,7 +167,7 @@ impl Session {
         frame: FrameNumber,
         writer: &mut FrameWriter<'_>,
         counted: &mut Counted,
-    ) -> Result<(), Error> {
+    ) -> Result<(), Unsent> {
         for reference in references {
             self.count(node, reference, frame, writer, counted)
                 .map_err(|reason| cannot_forward(reason, reference))?;
@@ -86,14 +176,8 @@ impl Session {
     }
 
     /// Takes the releases that fit; true if there were any.
-    fn put_releases(
-        &self,
-        node: &NodeInner,
-        frame: FrameNumber,
-        room: usize,
-        writer: &mut FrameWriter<'_>,
-    ) -> bool {
-        let releases_max = room.saturating_sub(RELEASES_HEAD_BYTES_MAX) / RELEASE_BYTES_MAX;
+    fn put_releases(&self, frame: FrameNumber, room: usize, writer: &mut FrameWriter<'_>) -> bool {
+        let releases_max = room.saturating_sub(ROWS_HEAD_BYTES_MAX) / RELEASE_BYTES_MAX;
         let mut releases = 0;
         let put = |index: ExportIndex, count| {
             writer.release(index.0, count);
@@ -102,7 +186,7 @@ impl Session {
         let releases_max = releases_max.min(RELEASES_PER_FRAME_MAX);
         self.ledger.lock().take_releases(frame, releases_max, put);
         if releases > 0 {
-            node.stats.releases_sent.add(releases);
+            self.stats.releases_sent.add(releases);
         }
         releases > 0
     }
@@ -128,20 +212,20 @@ impl Session {
         let kind = match sent {
             Sent::Described { index, depth } => {
                 writer.described(&describe(node, &identity, index.0, depth));
-                &node.stats.references_described
+                &self.stats.references_described
             }
             Sent::Known { index } => {
                 writer.reference(&Reference::Known { index: index.0 });
-                &node.stats.references_known
+                &self.stats.references_known
             }
             Sent::Yours { index } => {
                 writer.reference(&Reference::Yours { index: index.0 });
-                &node.stats.references_returned
+                &self.stats.references_returned
             }
             Sent::YoursByKey => {
                 let index = id.index.0;
                 writer.reference(&Reference::YoursByKey { index, key: identity.key });
-                &node.stats.references_returned
+                &self.stats.references_returned
             }
         };
         kind.add(1);
@@ -152,25 +236,32 @@ impl Session {
     fn take_back(&self, node: &NodeInner, frame: FrameNumber, counted: Counted) {
         self.ledger.lock().unpin_rolled_back(frame);
         for (id, sent) in counted {
-            node.stats.rolled_back.add(1);
-            let freed =
-                node.table.rolled_back(id, self.peer, sent, |release| node.sessions.owe(release));
+            self.stats.rolled_back.add(1);
+            let freed = node.table.rolled_back(id, self.peer, sent, &node.sessions);
             reaper::reap(freed);
         }
     }
 
-    /// Sends what waits in the ledger on a frame of its own.
-    pub(super) fn send_control(&self, node: &NodeInner) {
-        if self.send(node, Body::Control, Message::default()).is_ok() {
-            node.stats.control_frames_sent.add(1);
+    /// Sends what waits in the ledger on a frame of its own. False if the session has ended.
+    pub(crate) fn send_control(&self, node: &NodeInner) -> bool {
+        if self.send(node, Body::Control, &mut Message::default()).is_ok() {
+            self.stats.control_frames_sent.add(1);
             self.flush_now();
+            return true;
         }
+        false
     }
 
-    /// Does anything wait for a frame: releases, or an acknowledgement that the peer asked for?
-    pub(super) fn owes_a_frame(&self) -> bool {
+    pub(crate) fn owes_releases(&self) -> bool {
         self.ledger.lock().owes()
-            || self.connection.enqueue(|outgoing| outgoing.session.ack_owed()).unwrap_or(false)
+    }
+
+    /// Does anything wait for a frame: releases, notices, or an acknowledgement that the peer asked
+    /// for?
+    pub(super) fn owes_a_frame(&self) -> bool {
+        let waits = |ledger: &Ledger<_>| ledger.owes() || ledger.has_notices();
+        waits(&self.ledger.lock())
+            || self.link.enqueue(|outgoing| outgoing.numbering.ack_owed()).unwrap_or(false)
     }
 }
 
@@ -181,19 +272,56 @@ enum NotSent {
     CannotForward(CannotForward),
 }
 
-fn cannot_forward(reason: NotSent, reference: &Untyped) -> Error {
+/// Why a frame was not sent. Nothing of it has left, and nothing is counted.
+#[derive(Debug)]
+pub(crate) enum Unsent {
+    /// A reference in it may not be passed on now, and may be soon: the sender waits
+    /// ([`NodeInner::may_pass_on`]) and tries again.
+    NotYet,
+    /// `TooLarge`, `Encode` for a reference of another node, `Disconnected` for one whose path to
+    /// its home is lost or if the session has ended. In all cases `Executed::No`.
+    Failed(Error),
+}
+
+impl Unsent {
+    /// As the error of one who does not wait.
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            Unsent::Failed(error) => error,
+            Unsent::NotYet => {
+                let text = "the message holds a reference whose path to its home is in doubt";
+                Error::new(ErrorKind::Disconnected, text).executed_as(Executed::No)
+            }
+        }
+    }
+}
+
+/// The object that a call names by its key: if it is to adopt us, the call says so.
+fn called_by_key(body: &Body) -> Option<ObjectIndex> {
+    match body {
+        Body::Call(Call { target: Target::Object { index, .. }, .. }) => Some(ObjectIndex(*index)),
+        Body::Call(_)
+        | Body::Answer { .. }
+        | Body::Cancel { .. }
+        | Body::Control
+        | Body::Goodbye { .. } => None,
+    }
+}
+
+fn cannot_forward(reason: NotSent, reference: &Untyped) -> Unsent {
     let error = match reason {
+        NotSent::CannotForward(CannotForward::Suspect) => return Unsent::NotYet,
         NotSent::OfAnotherNode => {
             let (object, node) = (reference.id(), reference.node().id);
             let text = format!("the reference to {object} belongs to {node} of this process");
             Error::new(ErrorKind::Encode, text)
         }
-        NotSent::CannotForward(reason) => {
+        NotSent::CannotForward(reason @ CannotForward::Broken) => {
             let text = format!("the message holds a reference to {}: {reason}", reference.id());
             Error::new(ErrorKind::Disconnected, text)
         }
     };
-    error.executed_as(Executed::No)
+    Unsent::Failed(error.executed_as(Executed::No))
 }
 
 fn describe(node: &NodeInner, identity: &Identity, index: u64, depth: u8) -> Description {
@@ -214,6 +342,7 @@ fn pins(counted: &Counted) -> bool {
     counted.iter().any(|(_, sent)| *sent == Sent::YoursByKey)
 }
 
-fn too_large(reason: TooLarge) -> Error {
-    Error::new(ErrorKind::TooLarge, reason.to_string())
+fn too_large(reason: TooLarge) -> Unsent {
+    let error = Error::new(ErrorKind::TooLarge, reason.to_string());
+    Unsent::Failed(error.executed_as(Executed::No))
 }

@@ -1,15 +1,16 @@
 //! The sessions of a node: at most one for each incarnation of a peer.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use bytes::BytesMut;
 use dashmap::DashMap;
 use parking_lot::Mutex;
-use rmi_gc::{NodeId, Release};
-use rmi_transport::{Hello, Refusal, Rendezvous, Verdict, Wire};
+use rmi_gc::NodeId;
+use rmi_transport::{Refusal, Rendezvous, Verdict};
 use tokio::sync::Notify;
 
-use super::{Session, drive};
+use super::errands::Wanted;
+use super::{Beginning, Session, drive};
 use crate::error::{Error, ErrorKind};
 use crate::monitor::Holder;
 use crate::node::NodeInner;
@@ -17,13 +18,15 @@ use crate::reaper;
 
 pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
-    /// Open ones, and ended ones whose peer has not been given up yet.
+    /// Those that have not been given up, with a connection or without.
     by_peer: DashMap<NodeId, Arc<Session>, ahash::RandomState>,
     /// Held while a peer is given up, so that no new session with it begins halfway: what that one
     /// counts would be taken for the old one's. Taken before all locks of the table.
     turnover: Mutex<()>,
     /// Told when a session begins or ends.
     changed: Notify,
+    /// What entries of the table ask the node for.
+    pub(crate) wanted: Wanted,
 }
 
 impl Sessions {
@@ -33,28 +36,26 @@ impl Sessions {
             by_peer: DashMap::default(),
             turnover: Mutex::default(),
             changed: Notify::new(),
+            wanted: Wanted::default(),
         }
     }
 
-    /// The session with `peer`, if it is open.
+    /// The session with `peer`, connected or not.
     pub(crate) fn open(&self, peer: NodeId) -> Option<Arc<Session>> {
         let session = self.by_peer.get(&peer)?;
         session.is_open().then(|| Arc::clone(&session))
     }
 
-    /// A release is owed. Called under the lock of the entry that owes it; if the session by
-    /// which the references came is gone, so is the debt.
-    pub(crate) fn owe(&self, release: Release) {
-        if let Some(session) = self.by_peer.get(&release.to) {
-            session.owe(release.index, release.count);
-        }
+    /// Looks at the session with `peer`, also at one that is just being given up.
+    pub(super) fn with<R>(&self, peer: NodeId, look: impl FnOnce(&Session) -> R) -> Option<R> {
+        self.by_peer.get(&peer).map(|session| look(&session))
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
         self.by_peer.iter().map(|session| Arc::clone(&session)).collect()
     }
 
-    /// Open ones, and those whose peer has not been given up.
+    /// Those that have not been given up.
     pub(crate) fn count(&self) -> usize {
         self.by_peer.len()
     }
@@ -70,21 +71,17 @@ impl Sessions {
         }
     }
 
-    /// As acceptor: may `peer` have a session by this connection? If it dials though there is
-    /// one, it may have lost that: a frame of ours will show.
-    pub(crate) fn greeted(&self, node: &NodeInner, peer: NodeId, token: u64) -> Verdict {
-        let verdict = self.rendezvous.lock().greeted(peer.0, token);
-        if verdict == Verdict::Refuse(Refusal::AlreadyConnected) {
-            if let Some(session) = self.open(peer) {
-                session.send_control(node);
-            }
-        }
-        verdict
+    /// As acceptor: may `peer` have a session by this connection?
+    pub(crate) fn greeted(&self, peer: NodeId, token: u64) -> Verdict {
+        self.rendezvous.lock().greeted(peer.0, token)
     }
 
     /// As dialler: does the session go by this connection?
-    pub(crate) fn welcomed(&self, peer: NodeId) -> Verdict {
-        self.rendezvous.lock().welcomed(peer.0)
+    pub(crate) fn welcomed(&self, peer: NodeId) -> Result<Opening<'_>, Refusal> {
+        match self.rendezvous.lock().welcomed(peer.0) {
+            Verdict::Proceed => Ok(Opening { sessions: self, peer, opened: false }),
+            Verdict::Refuse(reason) => Err(reason),
+        }
     }
 
     /// As acceptor: the hand-shake came to nothing.
@@ -92,72 +89,110 @@ impl Sessions {
         self.rendezvous.lock().abandoned(peer.0, token);
     }
 
-    /// As dialler: the session was open for the rendezvous, but its hand-shake failed.
-    pub(crate) fn never_began(&self, peer: NodeId) {
+    /// As acceptor: the peer confirmed. Refused if another connection was first.
+    pub(crate) fn confirmed(&self, peer: NodeId, token: u64) -> Option<Opening<'_>> {
+        let opens = self.rendezvous.lock().confirmed(peer.0, token);
+        opens.then_some(Opening { sessions: self, peer, opened: false })
+    }
+
+    /// The connection of a session is lost: another one may be made.
+    pub(super) fn connection_lost(&self, peer: NodeId) {
         self.rendezvous.lock().closed(peer.0);
     }
 
-    /// As acceptor: the peer confirmed. False if another connection was first.
-    pub(crate) fn confirmed(&self, peer: NodeId, token: u64) -> bool {
-        self.rendezvous.lock().confirmed(peer.0, token)
-    }
-
-    /// Begins the session that the rendezvous has admitted.
+    /// Begins the session that the rendezvous has admitted. One with the same peer that the peer
+    /// has given up is given up here, too.
     pub(crate) fn begin(
         &self,
         node: &Arc<NodeInner>,
-        wire: Box<dyn Wire>,
-        hello: &Hello,
-        received: BytesMut,
-    ) -> Arc<Session> {
-        let session = Arc::new(Session::new(wire, hello, received, node.limits.bytes_buffered_max));
+        beginning: Beginning,
+    ) -> Result<Arc<Session>, Error> {
+        let session = Session::new(beginning, node.limits.bytes_buffered_max)
+            .map_err(|error| Error::new(ErrorKind::Protocol, error.to_string()))?;
+        let session = Arc::new(session);
         let before = self.by_peer.get(&session.peer).map(|before| Arc::clone(&before));
         if let Some(before) = before {
-            self.give_up(node, &before);
+            let text = "the peer has begun another session";
+            self.leave(node, &before, Error::new(ErrorKind::Disconnected, text));
         }
         {
             let _turnover = self.turnover.lock();
             self.by_peer.insert(session.peer, Arc::clone(&session));
         }
         tracing::info!(peer = %session.peer_name, "session begun");
-        node.runtime.spawn(drive(Arc::clone(node), Arc::clone(&session)));
+        node.spawn(drive(Arc::clone(node), Arc::clone(&session)));
         if node.is_closing() {
             // It was on its way when the node began to shut down, which may not have seen it.
-            session.end(Error::new(ErrorKind::ShutDown, "the node is shutting down"));
-            self.give_up(node, &session);
+            self.give_up(
+                node,
+                &session,
+                Error::new(ErrorKind::ShutDown, "the node is shutting down"),
+            );
         }
         self.changed.notify_waiters();
-        session
+        Ok(session)
     }
 
-    /// The session has ended: another one may begin, and monitors that the peer held are free.
-    pub(crate) fn ended(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
-        if session.closed_rendezvous.swap(true, std::sync::atomic::Ordering::AcqRel) {
-            return;
+    /// Gives the peer up, for `reason`: calls in progress fail, what it held becomes its estate,
+    /// what came from it is in doubt.
+    pub(crate) fn give_up(&self, node: &Arc<NodeInner>, session: &Arc<Session>, reason: Error) {
+        session.end(reason);
+        if !session.settled.swap(true, Ordering::AcqRel) {
+            self.rendezvous.lock().closed(session.peer.0);
         }
-        for object in node.table.objects() {
-            object.monitor.holder_gone(Holder::Session(session.serial));
-        }
-        session.relayed_holds.leave_all(node);
-        self.rendezvous.lock().closed(session.peer.0);
-        self.changed.notify_waiters();
-        tracing::info!(peer = %session.peer_name, "session ended");
+        self.settle(node, session);
     }
 
-    /// Gives the peer up: what it held is released, what came from it is in doubt.
-    pub(crate) fn give_up(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
-        session.end(ErrorKind::Disconnected.into());
-        self.ended(node, session);
-        session.given_up_early.notify_one();
+    /// The same, where another connection with that peer is open already.
+    fn leave(&self, node: &Arc<NodeInner>, session: &Arc<Session>, reason: Error) {
+        session.end(reason);
+        session.settled.store(true, Ordering::Release);
+        self.settle(node, session);
+    }
+
+    fn settle(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
         let same = |_: &NodeId, known: &Arc<Session>| Arc::ptr_eq(known, session);
         let freed = {
             // Whoever comes second waits until the first is through.
             let _turnover = self.turnover.lock();
             match self.by_peer.remove_if(&session.peer, same) {
-                Some(_) => node.table.peer_gone(session.peer, |release| self.owe(release)),
-                None => Vec::new(),
+                Some(_) => {
+                    node.stats.absorb(&session.stats);
+                    let deadline = node.keeper.estate_until();
+                    node.table.session_given_up(session.peer, deadline, self)
+                }
+                None => return,
             }
         };
+        for object in node.table.objects() {
+            object.monitor.holder_gone(Holder::Session(session.serial));
+        }
+        session.relayed_holds.leave_all(node);
+        self.changed.notify_waiters();
+        tracing::info!(peer = %session.peer_name, "session ended");
         reaper::reap(freed);
+    }
+}
+
+/// The rendezvous has opened this connection; unless something comes of it, it is closed again.
+#[must_use = "the connection is open for the rendezvous as long as this lives"]
+pub(crate) struct Opening<'a> {
+    sessions: &'a Sessions,
+    peer: NodeId,
+    opened: bool,
+}
+
+impl Opening<'_> {
+    /// The connection is a session's: from now on its end closes it.
+    pub(crate) fn opened(mut self) {
+        self.opened = true;
+    }
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if !self.opened {
+            self.sessions.connection_lost(self.peer);
+        }
     }
 }

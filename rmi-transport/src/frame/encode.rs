@@ -201,6 +201,12 @@ impl FrameWriter<'_> {
         }
     }
 
+    /// The bytes of all tables so far.
+    pub fn table_bytes(&self) -> usize {
+        let FrameBuffer { references, notices, releases, .. } = &*self.buffer;
+        references.len() + notices.len() + releases.len()
+    }
+
     fn bytes(&self, payload_bytes: usize) -> usize {
         let table = |rows: u32, table: &[u8]| match rows {
             0 => 0,

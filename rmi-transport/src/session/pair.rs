@@ -120,6 +120,7 @@ impl World {
             wants_ack: false,
             body,
             references: Default::default(),
+            notices: Vec::new(),
             releases: Vec::new(),
             payload,
         };

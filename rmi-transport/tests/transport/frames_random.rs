@@ -87,11 +87,9 @@ fn notice() -> impl Strategy<Value = Notice> {
 
 /// Notices of a frame; sometimes the first asks for what the call is about.
 fn notices(body: &Body, by_flag: bool, mut notices: Vec<Notice>) -> Vec<Notice> {
-    match body {
-        Body::Call(Call { target: Target::Object { index, key }, .. }) if by_flag => {
-            notices.insert(0, Notice::Adopt { index: *index, key: *key });
-        }
-        _ => {}
+    if let (true, Body::Call(Call { target: Target::Object { index, key }, .. })) = (by_flag, body)
+    {
+        notices.insert(0, Notice::Adopt { index: *index, key: *key });
     }
     notices
 }

@@ -133,8 +133,8 @@ fn bytes_that_are_no_frame_are_refused_with_the_reason() {
             Err(TooMany { what: "references", count: 1 << 35, count_max: 4 }),
         ),
         ("W26: more rows than bytes", &[4, 0x02, 0, 4, 3, 1], Err(Truncated("references"))),
-        ("W29: no notices", &[4, 0x20, 0, 0], Err(EmptyTable("notices"))),
-        ("W29: a notice that does not exist", &[4, 0x20, 0, 1, 7, 1], tag("notice", 7)),
+        ("W38: no notices", &[4, 0x20, 0, 0], Err(EmptyTable("notices"))),
+        ("W38: a notice that does not exist", &[4, 0x20, 0, 1, 7, 1], tag("notice", 7)),
         (
             "W26: one notice too many",
             &[4, 0x20, 0, 5],

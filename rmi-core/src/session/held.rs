@@ -1,0 +1,139 @@
+//! Bodies of frames that may not take effect yet, and all that come behind them, in their order.
+//!
+//! A call or an answer whose references wait for their home (`Policy::Listing`), and a call that
+//! this node relays and whose references it may not pass on yet. Rare, and empty otherwise.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rmi_gc::{NodeId, ObjectId};
+use rmi_transport::{Call, Outcome};
+
+use super::receive::Received;
+use super::{Session, Violation};
+use crate::call::ReceivedCall;
+use crate::error::{Error, ErrorKind};
+use crate::node::NodeInner;
+
+/// What a frame is about, its references accounted for.
+pub(super) enum Held {
+    Call(Call, Bytes, Received),
+    Answer(u64, Outcome, Bytes, Received),
+    /// A call that was looked at, and could not be passed on yet to that node.
+    Again(ReceivedCall, NodeId),
+}
+
+impl Held {
+    fn waits(&self) -> bool {
+        match self {
+            Held::Call(_, _, received) | Held::Answer(_, _, _, received) => received.waits,
+            Held::Again(..) => true,
+        }
+    }
+
+    /// The references that their user may not have yet, or that may not be passed on yet, and to
+    /// whom.
+    fn objects(&self) -> (Vec<ObjectId>, Option<NodeId>) {
+        let (references, to) = match self {
+            Held::Call(_, _, received) | Held::Answer(_, _, _, received) => {
+                (received.references(), None)
+            }
+            Held::Again(call, to) => (&call.arguments.references, Some(*to)),
+        };
+        (references.iter().map(|reference| reference.id()).collect(), to)
+    }
+}
+
+/// Filled by the driver alone, emptied by one task.
+#[derive(Default)]
+pub(super) struct Holding {
+    is_holding: AtomicBool,
+    queue: Mutex<VecDeque<Held>>,
+}
+
+impl Session {
+    /// Takes what a frame is about, or puts it behind what is held.
+    pub(super) fn take_or_hold(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        body: Held,
+    ) -> Result<(), Violation> {
+        if self.holding.is_holding.load(Ordering::Acquire) || body.waits() {
+            let (count, count_max) = (self.held(), node.limits.calls_in_progress_max);
+            if count >= count_max {
+                return Err(Violation::TooManyHeld { count, count_max });
+            }
+            self.hold(node, body);
+            return Ok(());
+        }
+        self.take_body(node, body)
+    }
+
+    /// A call that is relayed could not be passed on yet.
+    pub(crate) fn hold_relayed(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        call: ReceivedCall,
+        to: NodeId,
+    ) {
+        self.hold(node, Held::Again(call, to));
+    }
+
+    fn hold(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) {
+        let begins = {
+            let mut queue = self.holding.queue.lock();
+            match body {
+                // It was the first, and is still.
+                again @ Held::Again(..) => queue.push_front(again),
+                body @ (Held::Call(..) | Held::Answer(..)) => queue.push_back(body),
+            }
+            !self.holding.is_holding.swap(true, Ordering::AcqRel)
+        };
+        if begins {
+            let (node, session) = (Arc::clone(node), Arc::clone(self));
+            node.clone().spawn(async move { session.release_held(&node).await });
+        }
+    }
+
+    async fn release_held(self: Arc<Self>, node: &Arc<NodeInner>) {
+        while let Some((objects, to)) = self.objects_of_the_first() {
+            let settled = match to {
+                Some(to) => node.may_pass_on(&objects, to).await.map_err(drop),
+                None => node.may_be_used(&objects).await,
+            };
+            if settled.is_err() {
+                // It goes its way, and meets its error there.
+                tracing::debug!(peer = %self.peer_name, "references stay in doubt");
+            }
+            if !self.is_open() {
+                self.holding.queue.lock().clear();
+            }
+            let Some(body) = self.holding.queue.lock().pop_front() else { continue };
+            if let Err(violation) = self.take_body(node, body) {
+                let error = Error::new(ErrorKind::Protocol, violation.to_string());
+                node.sessions.give_up(node, &self, error);
+            }
+            self.flush();
+        }
+    }
+
+    /// The objects that the first body waits for; `None` once nothing is held.
+    fn objects_of_the_first(&self) -> Option<(Vec<ObjectId>, Option<NodeId>)> {
+        let queue = self.holding.queue.lock();
+        let objects = queue
+            .front()
+            .map(|held| if held.waits() { held.objects() } else { Default::default() });
+        if objects.is_none() {
+            self.holding.is_holding.store(false, Ordering::Release);
+        }
+        objects
+    }
+
+    /// How many bodies are held.
+    pub(crate) fn held(&self) -> usize {
+        self.holding.queue.lock().len()
+    }
+}
