@@ -96,10 +96,10 @@ impl FrameBuffer {
         &self.out
     }
 
-    /// Takes what waits, and goes on with the memory of `empty`.
-    pub(crate) fn take(&mut self, empty: Vec<u8>) -> Vec<u8> {
+    /// Gives what waits, and goes on with the memory of `empty`.
+    pub(crate) fn swap(&mut self, empty: &mut Vec<u8>) {
         debug_assert!(empty.is_empty());
-        std::mem::replace(&mut self.out, empty)
+        std::mem::swap(&mut self.out, empty);
     }
 }
 

@@ -13,8 +13,8 @@ const BATCHES_MAX: usize = 16;
 
 /// What a writer does next.
 enum Next {
-    /// It goes on with this.
-    Write(Batch),
+    /// It goes on with the batch that it was given.
+    Write,
     /// Nothing.
     Return,
     /// It leaves the driving task something to do.
@@ -30,13 +30,13 @@ impl Link {
     /// Never waits: what a full socket does not take is left for the driving task. If writing
     /// fails, the wire is lost, and the driving task is told why.
     pub fn flush(&self) {
+        let mut batch = Batch::default();
         let begun = {
             let mut sending = self.sending.lock();
-            let batch = sending.outbox.begin();
-            batch.zip(sending.wire.as_ref().map(Arc::clone))
+            if sending.outbox.begin(&mut batch) { sending.wire.clone() } else { None }
         };
-        if let Some((batch, wire)) = begun {
-            self.write(batch, wire);
+        if let Some(wire) = begun {
+            self.write(&mut batch, wire);
         }
     }
 
@@ -50,10 +50,11 @@ impl Link {
         match wire.poll_writable(cx) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => {
-                let resumed = self.sending.lock().outbox.resume();
-                if let Some(batch) = resumed {
+                let mut batch = Batch::default();
+                let is_resumed = self.sending.lock().outbox.resume(&mut batch);
+                if is_resumed {
                     // If something is left again, this task is woken to come back to it.
-                    self.write(batch, wire);
+                    self.write(&mut batch, wire);
                 }
             }
             Poll::Ready(Err(why)) => {
@@ -66,7 +67,7 @@ impl Link {
     }
 
     /// Writes `batch`, and what gathers meanwhile. Only one thread does at a time.
-    fn write(&self, mut batch: Batch, mut wire: Arc<dyn Wire>) {
+    fn write(&self, batch: &mut Batch, mut wire: Arc<dyn Wire>) {
         for round in 0.. {
             let written = if round < BATCHES_MAX {
                 batch.write(|bytes| wire.try_write(bytes))
@@ -76,9 +77,8 @@ impl Link {
             let epoch = batch.epoch();
             let mut sending = self.sending.lock();
             match self.after(&mut sending, batch, written) {
-                Next::Write(next) if next.epoch() == epoch => batch = next,
-                Next::Write(next) => {
-                    batch = next;
+                Next::Write if batch.epoch() == epoch => {}
+                Next::Write => {
                     // A wire is not dropped under the lock.
                     let present = sending.wire.clone();
                     drop(sending);
@@ -98,35 +98,34 @@ impl Link {
     }
 
     /// A writer has come back with `batch`.
-    fn after(&self, sending: &mut Sending, batch: Batch, written: Written) -> Next {
+    fn after(&self, sending: &mut Sending, batch: &mut Batch, written: Written) -> Next {
         if self.is_closed() {
             return match written {
-                Written::All => match sending.outbox.end(batch) {
-                    Some(next) => Next::Write(next),
-                    None => Next::End(sending.retire()),
-                },
-                Written::Blocked | Written::Failed(_) => Next::End(sending.retire()),
+                Written::All if sending.outbox.end(batch) => Next::Write,
+                Written::All | Written::Blocked | Written::Failed(_) => Next::End(sending.retire()),
             };
         }
-        let next = match written {
+        let goes_on = match written {
             Written::All => sending.outbox.end(batch),
             Written::Blocked => sending.outbox.wait(batch),
             Written::Failed(why) => {
-                let is_lost = sending.outbox.is_present(&batch);
+                let is_lost = sending.outbox.is_present(batch);
                 if is_lost {
                     self.lose(sending, Loss { why, has_last_words: true });
                 }
-                let next = sending.outbox.end(batch);
+                let goes_on = sending.outbox.end(batch);
                 if is_lost {
                     return Next::Leave;
                 }
-                next
+                goes_on
             }
         };
-        match next {
-            Some(next) => Next::Write(next),
-            None if sending.outbox.is_waiting() => Next::Leave,
-            None => Next::Return,
+        if goes_on {
+            Next::Write
+        } else if sending.outbox.is_waiting() {
+            Next::Leave
+        } else {
+            Next::Return
         }
     }
 }

@@ -82,8 +82,9 @@ enum Stage {
     Ended,
 }
 
-/// Bytes on their way, out of the lock.
-#[derive(Debug)]
+/// Bytes on their way, out of the lock. The writer has the place for them, which is filled and
+/// emptied where it is: it is on the way of every call.
+#[derive(Debug, Default)]
 pub(crate) struct Batch {
     bytes: Vec<u8>,
     written: usize,
@@ -130,48 +131,46 @@ impl Batch {
 
 impl Outbox {
     /// To write what has to be resent, or else what has gathered, unless somebody does already,
-    /// or has to wait, or there is no wire.
-    pub(crate) fn begin(&mut self) -> Option<Batch> {
+    /// or has to wait, or there is no wire: then it is `false`.
+    pub(crate) fn begin(&mut self, batch: &mut Batch) -> bool {
         match self.stage {
-            Stage::Idle if self.attached => self.next_batch(),
-            Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) | Stage::Ended => None,
+            Stage::Idle if self.attached => self.fill(batch),
+            Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) | Stage::Ended => false,
         }
     }
 
-    /// To go on with what was left for the driving task.
-    pub(crate) fn resume(&mut self) -> Option<Batch> {
-        match std::mem::take(&mut self.stage) {
-            Stage::Waiting(batch) => {
+    /// To go on with what was left for the driving task, if anything was.
+    pub(crate) fn resume(&mut self, batch: &mut Batch) -> bool {
+        match &mut self.stage {
+            Stage::Waiting(waiting) => {
+                *batch = std::mem::take(waiting);
                 self.stage = Stage::Writing { bytes: batch.rest().len() };
-                Some(batch)
+                true
             }
-            other @ (Stage::Idle | Stage::Writing { .. } | Stage::Ended) => {
-                self.stage = other;
-                None
-            }
+            Stage::Idle | Stage::Writing { .. } | Stage::Ended => false,
         }
     }
 
     /// The writer comes back with a batch that is written, or whose wire is gone. Gives the one
-    /// to go on with.
-    pub(crate) fn end(&mut self, batch: Batch) -> Option<Batch> {
-        self.keep(batch);
+    /// to go on with, if there is any.
+    pub(crate) fn end(&mut self, batch: &mut Batch) -> bool {
         match self.stage {
-            Stage::Ended => None,
+            Stage::Ended => false,
             Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) => {
+                self.keep(batch);
                 self.stage = Stage::Idle;
-                self.begin()
+                self.begin(batch)
             }
         }
     }
 
     /// The rest of a batch is left for the driving task. If its wire is gone, there is nothing
-    /// to wait for: gives the batch to go on with, at another wire.
-    pub(crate) fn wait(&mut self, batch: Batch) -> Option<Batch> {
+    /// to wait for: gives the batch to go on with, at another wire, if there is any.
+    pub(crate) fn wait(&mut self, batch: &mut Batch) -> bool {
         match self.stage {
-            Stage::Writing { .. } if self.is_present(&batch) => {
-                self.stage = Stage::Waiting(batch);
-                None
+            Stage::Writing { .. } if self.is_present(batch) => {
+                self.stage = Stage::Waiting(std::mem::take(batch));
+                false
             }
             Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) | Stage::Ended => {
                 self.end(batch)
@@ -218,7 +217,7 @@ impl Outbox {
         self.attached = false;
         self.resend_from = None;
         match std::mem::take(&mut self.stage) {
-            Stage::Waiting(batch) => self.keep(batch),
+            Stage::Waiting(mut batch) => self.keep(&mut batch),
             other @ (Stage::Idle | Stage::Writing { .. } | Stage::Ended) => self.stage = other,
         }
     }
@@ -231,7 +230,7 @@ impl Outbox {
         self.resend_from = None;
         self.retained.clear();
         self.spare = Vec::new();
-        drop(self.outgoing.frames.take(Vec::new()));
+        self.outgoing.frames.swap(&mut Vec::new());
     }
 
     /// How many wires there were so far.
@@ -265,52 +264,55 @@ impl Outbox {
         self.retained.len()
     }
 
-    fn next_batch(&mut self) -> Option<Batch> {
-        if let Some(from) = self.resend_from {
-            let mut bytes = std::mem::take(&mut self.spare);
-            let next = self.retained.copy(from, &mut bytes);
-            if !bytes.is_empty() {
-                self.resend_from = Some(next);
-                return Some(self.batch(bytes, true));
-            }
-            self.spare = bytes;
-            self.resend_from = None;
+    fn fill(&mut self, batch: &mut Batch) -> bool {
+        debug_assert!(batch.bytes.is_empty());
+        std::mem::swap(&mut batch.bytes, &mut self.spare);
+        batch.resent = self.fill_with_resent(&mut batch.bytes);
+        if !batch.resent && !self.fill_with_new(&mut batch.bytes) {
+            std::mem::swap(&mut batch.bytes, &mut self.spare);
+            return false;
         }
-        if self.outgoing.frames.is_empty() {
-            return None;
-        }
-        let bytes = self.outgoing.frames.take(std::mem::take(&mut self.spare));
-        let before =
-            std::mem::replace(&mut self.outgoing.handed_over, self.outgoing.numbering.sent());
-        debug_assert_eq!(
-            frames_in(&bytes),
-            self.outgoing.handed_over - before,
-            "every frame has a number of its own"
-        );
-        Some(self.batch(bytes, false))
+        batch.written = 0;
+        batch.epoch = self.epoch;
+        self.stage = Stage::Writing { bytes: batch.bytes.len() };
+        true
     }
 
-    fn batch(&mut self, bytes: Vec<u8>, resent: bool) -> Batch {
-        self.stage = Stage::Writing { bytes: bytes.len() };
-        Batch { bytes, written: 0, epoch: self.epoch, resent }
+    fn fill_with_resent(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let Some(from) = self.resend_from else { return false };
+        let next = self.retained.copy(from, bytes);
+        self.resend_from = Some(next).filter(|_| !bytes.is_empty());
+        !bytes.is_empty()
+    }
+
+    fn fill_with_new(&mut self, bytes: &mut Vec<u8>) -> bool {
+        let Outgoing { numbering, frames, handed_over, .. } = &mut self.outgoing;
+        if frames.is_empty() {
+            return false;
+        }
+        frames.swap(bytes);
+        let before = std::mem::replace(handed_over, numbering.sent());
+        debug_assert_eq!(
+            frames_in(bytes),
+            *handed_over - before,
+            "every frame has a number of its own"
+        );
+        true
     }
 
     /// Retains what a writer brings back, whether or not all of it was written. A copy of what
     /// is retained has served its purpose.
-    fn keep(&mut self, batch: Batch) {
-        let Batch { mut bytes, resent, .. } = batch;
-        if matches!(self.stage, Stage::Ended) {
-            return;
-        }
-        if resent {
-            bytes.clear();
+    fn keep(&mut self, batch: &mut Batch) {
+        if batch.resent {
+            batch.bytes.clear();
         } else {
-            bytes = self.retained.push(bytes);
+            self.retained.push(&mut batch.bytes);
             // The peer may have been quicker than the writer.
             self.settle();
         }
-        if bytes.capacity() <= KEPT_BYTES_MAX {
-            self.spare = bytes;
+        if batch.bytes.capacity() <= KEPT_BYTES_MAX {
+            std::mem::swap(&mut batch.bytes, &mut self.spare);
         }
+        batch.bytes = Vec::new();
     }
 }

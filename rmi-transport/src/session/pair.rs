@@ -90,7 +90,8 @@ impl World {
             }
             Step::Begin { end } => {
                 let End { outbox, writer, .. } = &mut self.ends[end];
-                if let Some(batch) = outbox.begin().or_else(|| outbox.resume()) {
+                let mut batch = Batch::default();
+                if outbox.begin(&mut batch) || outbox.resume(&mut batch) {
                     assert!(writer.is_none(), "one writes at a time");
                     assert!(outbox.is_present(&batch), "written to the present wire");
                     *writer = Some(batch);
@@ -151,16 +152,17 @@ impl World {
             Ok(count)
         });
         let End { outbox, writer, .. } = &mut self.ends[end];
-        *writer = match written {
-            Written::All => outbox.end(batch),
-            Written::Blocked => outbox.wait(batch),
+        let goes_on = match written {
+            Written::All => outbox.end(&mut batch),
+            Written::Blocked => outbox.wait(&mut batch),
             Written::Failed(_) => {
                 if outbox.is_present(&batch) {
                     outbox.detach();
                 }
-                outbox.end(batch)
+                outbox.end(&mut batch)
             }
         };
+        *writer = goes_on.then_some(batch);
     }
 
     /// Bytes arrive, also such as were under way when the wire was cut.

@@ -78,9 +78,9 @@ impl Default for Retained {
 }
 
 impl Retained {
-    /// Keeps a batch of whole frames, which follow those that were kept last. Returns memory to
-    /// gather the next batch in.
-    pub(super) fn push(&mut self, mut batch: Vec<u8>) -> Vec<u8> {
+    /// Keeps a batch of whole frames, which follow those that were kept last. Leaves memory to
+    /// gather the next batch in, or none.
+    pub(super) fn push(&mut self, batch: &mut Vec<u8>) {
         self.len += batch.len();
         // Memory that is mostly empty is better used for the next batch.
         let is_moved = batch.len() > COPIED_BYTES_MAX && batch.len() >= batch.capacity() / 2;
@@ -88,12 +88,11 @@ impl Retained {
             self.begin_chunk();
         }
         if is_moved {
-            self.full.push_back(Chunk { bytes: batch, acknowledged: 0 });
-            return Vec::new();
+            self.full.push_back(Chunk { bytes: std::mem::take(batch), acknowledged: 0 });
+        } else {
+            self.last.append(batch);
+            batch.clear();
         }
-        self.last.append(&batch);
-        batch.clear();
-        batch
     }
 
     fn begin_chunk(&mut self) {
@@ -225,7 +224,7 @@ mod tests {
         for together in 1..=3 {
             let mut retained = Retained::default();
             for batch in frames.chunks(together) {
-                retained.push(batch.concat());
+                retained.push(&mut batch.concat());
             }
             for acknowledged in 0..=frames.len() {
                 retained.acknowledged(acknowledged as u64);
@@ -249,7 +248,7 @@ mod tests {
         for acknowledged in 0..=8 {
             let mut retained = Retained::default();
             for frame in &frames {
-                retained.push(frame.clone());
+                retained.push(&mut frame.clone());
             }
             let mut resent = Vec::new();
             let mut from = 0;
@@ -269,7 +268,7 @@ mod tests {
         let mut retained = Retained::default();
         retained.acknowledged(3);
         for content in 1..=4 {
-            retained.push(frame(20, content));
+            retained.push(&mut frame(20, content));
         }
         retained.acknowledged(3);
         assert_eq!(rest(&retained, 0), frame(20, 4));
@@ -278,10 +277,10 @@ mod tests {
     #[test]
     fn a_large_batch_behind_an_emptied_chunk_is_found() {
         let mut retained = Retained::default();
-        retained.push(frame(20, 1));
+        retained.push(&mut frame(20, 1));
         retained.acknowledged(1);
-        retained.push(frame(100_000, 2));
-        retained.push(frame(20, 3));
+        retained.push(&mut frame(100_000, 2));
+        retained.push(&mut frame(20, 3));
         retained.acknowledged(2);
         assert_eq!(rest(&retained, 0), frame(20, 3));
         retained.acknowledged(3);
@@ -295,8 +294,8 @@ mod tests {
         let mut comes_and_goes = |retained: &mut Retained, unacknowledged: u64| {
             spare.extend_from_slice(&frame(20, 7));
             let before = spare.as_ptr();
-            spare = retained.push(std::mem::take(&mut spare));
-            assert_eq!(spare.as_ptr(), before, "the batch's memory comes back");
+            retained.push(&mut spare);
+            assert_eq!((spare.as_ptr(), spare.len()), (before, 0), "its memory comes back");
             number += 1;
             retained.acknowledged(number - unacknowledged.min(number));
         };
@@ -321,14 +320,15 @@ mod tests {
     fn what_is_kept_takes_about_its_own_size() {
         let mut retained = Retained::default();
         for _ in 0..100_000 {
-            retained.push(frame(20, 1));
+            retained.push(&mut frame(20, 1));
         }
         assert!(memory(&retained) < retained.len() + 2 * CHUNK_BYTES, "{}", memory(&retained));
         // A batch whose memory is mostly empty is copied out of it.
         let mut roomy = Vec::with_capacity(1 << 20);
         roomy.extend_from_slice(&frame(20_000, 2));
         let before = memory(&retained);
-        assert!(retained.push(roomy).capacity() >= 1 << 20);
+        retained.push(&mut roomy);
+        assert!(roomy.is_empty() && roomy.capacity() >= 1 << 20);
         assert!(memory(&retained) < before + 2 * CHUNK_BYTES);
     }
 }
