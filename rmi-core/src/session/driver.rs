@@ -222,9 +222,9 @@ impl Session {
         limits: &FrameLimits,
     ) -> Result<Next, Violation> {
         let _driving = Driving::begin(self);
-        // What was read before the connection was taken off is not served any more: the peer
-        // sends it again over the next one.
-        while self.link.is_attached() {
+        // Also what came over a connection that is lost: this task has not parked yet, and a
+        // goodbye may be among it.
+        while !self.link.is_closed() {
             let before = received.len();
             let Some(frame) = decode(received, limits)? else { return Ok(Next::GoOn) };
             let bytes = before - received.len();

@@ -200,11 +200,6 @@ impl Session {
         }
     }
 
-    /// What the peer has not yet taken off our hands: unsent, or sent and not acknowledged.
-    fn bytes_buffered(&self) -> usize {
-        self.link.bytes_unsent().max(self.link.bytes_unacknowledged())
-    }
-
     fn has_room(&self) -> bool {
         self.buffers_at_most(1)
     }
@@ -215,7 +210,7 @@ impl Session {
     }
 
     fn buffers_at_most(&self, times: usize) -> bool {
-        self.bytes_buffered() <= self.bytes_buffered_max.saturating_mul(times)
+        self.link.bytes_buffered() <= self.bytes_buffered_max.saturating_mul(times)
     }
 
     /// One who goes on calling without ever reading is sent away.
@@ -224,7 +219,7 @@ impl Session {
             return Ok(());
         }
         let bytes_max = self.bytes_buffered_max.saturating_mul(UNREAD_UNTIL_THE_END);
-        Err(Violation::ReadsNothing { bytes: self.bytes_buffered(), bytes_max })
+        Err(Violation::ReadsNothing { bytes: self.link.bytes_buffered(), bytes_max })
     }
 
     /// Bytes may have been written: tells those who wait for that.

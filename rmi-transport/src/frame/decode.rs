@@ -164,16 +164,18 @@ fn envelope(reader: &mut Reader<'_>, limits: &FrameLimits) -> Result<Frame, Fram
         code::GOODBYE => goodbye(reader, limits)?,
         unknown => return Err(FrameError::UnknownKind(unknown)),
     };
-    let adopt = match &body {
-        Body::Call(call) => adopt(call, flags)?,
-        Body::Answer { .. } | Body::Cancel { .. } | Body::Control | Body::Goodbye { .. } => None,
+    let references = references(reader, flags, limits)?;
+    let notices = if flags & (code::NOTICES | code::ADOPT) == 0 {
+        Vec::new()
+    } else {
+        notices(reader, flags, limits, &body)?
     };
     Ok(Frame {
         ack,
         wants_ack: flags & code::WANTS_ACK != 0,
         body,
-        references: references(reader, flags, limits)?,
-        notices: notices(reader, flags, limits, adopt)?,
+        references,
+        notices,
         releases: releases(reader, flags, limits)?,
         payload: Bytes::new(),
     })
@@ -194,11 +196,16 @@ fn call(reader: &mut Reader<'_>, flags: u8) -> Result<Call, FrameError> {
 }
 
 /// What the flag `ADOPT` stands for: the object that is called is to adopt its caller.
-fn adopt(call: &Call, flags: u8) -> Result<Option<Notice>, FrameError> {
-    match call.target {
-        _ if flags & code::ADOPT == 0 => Ok(None),
-        Target::Object { index, key } => Ok(Some(Notice::Adopt { index, key })),
-        Target::Export(_) => Err(FrameError::UnknownFlags { kind: code::CALL, flags }),
+fn adopt(body: &Body, flags: u8) -> Result<Option<Notice>, FrameError> {
+    match body {
+        Body::Call(Call { target: Target::Object { index, key }, .. }) => {
+            Ok(Some(Notice::Adopt { index: *index, key: *key }))
+        }
+        Body::Call(_)
+        | Body::Answer { .. }
+        | Body::Cancel { .. }
+        | Body::Control
+        | Body::Goodbye { .. } => Err(FrameError::UnknownFlags { kind: code::CALL, flags }),
     }
 }
 
@@ -302,8 +309,9 @@ fn notices(
     reader: &mut Reader<'_>,
     flags: u8,
     limits: &FrameLimits,
-    of_the_call: Option<Notice>,
+    body: &Body,
 ) -> Result<Vec<Notice>, FrameError> {
+    let of_the_call = if flags & code::ADOPT == 0 { None } else { adopt(body, flags)? };
     let mut notices = Vec::from_iter(of_the_call);
     if flags & code::NOTICES == 0 {
         return Ok(notices);

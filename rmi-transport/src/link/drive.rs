@@ -47,6 +47,7 @@ impl Link {
             sending.loss = None;
             self.set_phase(Phase::Parked);
         }
+        self.measure(&sending);
         let parked = sending.parked();
         drop(sending);
         // Wires are not dropped under the lock.

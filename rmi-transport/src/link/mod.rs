@@ -11,7 +11,7 @@ mod write;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::Waker;
 
 use bytes::BytesMut;
@@ -42,6 +42,8 @@ pub struct Link {
     sending: Mutex<Sending>,
     /// A [`Phase`], changed under the lock of `sending`.
     phase: AtomicU8,
+    /// See [`Link::bytes_buffered`]; stored under the lock of `sending`.
+    buffered: AtomicUsize,
     /// Set by [`Link::wake`], cleared when the driving task is told.
     woken: AtomicBool,
     driver: Mutex<Option<Waker>>,
@@ -118,6 +120,7 @@ impl Link {
         Link {
             sending: Mutex::default(),
             phase: AtomicU8::new(Phase::Parked as u8),
+            buffered: AtomicUsize::new(0),
             woken: AtomicBool::new(false),
             driver: Mutex::default(),
             reading: Mutex::default(),
@@ -136,7 +139,14 @@ impl Link {
         }
         let written = write(&mut sending.outbox.outgoing);
         sending.outbox.settle();
+        self.measure(&sending);
         Some(written)
+    }
+
+    /// What the peer has not taken off our hands: bytes that are not yet written, or bytes that
+    /// were and are not acknowledged, whichever are more. Costs one load.
+    pub fn bytes_buffered(&self) -> usize {
+        self.buffered.load(Ordering::Relaxed)
     }
 
     /// The bytes that are enqueued and not yet written, those that have to be resent included.
@@ -238,6 +248,7 @@ impl Link {
                 }
             }
             sending.outbox.attach(peer_received)?;
+            self.measure(&sending);
             sending.wire = Some(Arc::clone(&wire));
             sending.peer = peer;
             // The driving task is parked, and took the last wire off.
@@ -293,6 +304,13 @@ impl Link {
     /// Only under the lock of `sending`.
     fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// Under the lock, whenever something has changed.
+    fn measure(&self, sending: &Sending) {
+        let Sending { outbox, .. } = sending;
+        let bytes = outbox.bytes_unsent().max(outbox.bytes_unacknowledged());
+        self.buffered.store(bytes, Ordering::Relaxed);
     }
 
     /// Only in the phase Attached.

@@ -76,7 +76,9 @@ impl Link {
             };
             let epoch = batch.epoch();
             let mut sending = self.sending.lock();
-            match self.after(&mut sending, batch, written) {
+            let next = self.after(&mut sending, batch, written);
+            self.measure(&sending);
+            match next {
                 Next::Write if batch.epoch() == epoch => {}
                 Next::Write => {
                     // A wire is not dropped under the lock.
