@@ -104,6 +104,14 @@ pub mod gc {
     pub use rmi_core::node::Gc;
 }
 
+/// Transports of one's own ([`Builder::transport`]): what they have to offer, and those that are
+/// built in.
+pub mod transport {
+    pub use rmi_core::transport::{
+        BoxFuture, Endpoint, InProcess, Listener, Tcp, Transport, Unix, Wire,
+    };
+}
+
 /// What most programs need: `use rmi::prelude::*`.
 ///
 /// A method of one's own that is named like one of [`RemoteRef`]'s (`id`, `home`, `is_local`,
@@ -116,4 +124,5 @@ pub mod prelude {
 #[doc(hidden)]
 pub mod __private {
     pub use rmi_core::private::*;
+    pub use rmi_core::surroundings::Surroundings;
 }

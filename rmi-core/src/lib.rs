@@ -13,6 +13,7 @@
 //! | `table` | which objects does the node know, and what keeps each alive? |
 //! | `relay` | how does a node carry calls for another? |
 //! | [`thread`], [`monitor`] | who waits for whom? |
+//! | `surroundings` | what does a node take from outside itself? |
 
 mod call;
 pub mod error;
@@ -27,6 +28,8 @@ pub mod reference;
 mod relay;
 mod session;
 pub mod stats;
+#[doc(hidden)]
+pub mod surroundings;
 mod table;
 pub mod thread;
 pub mod traits;
@@ -34,6 +37,14 @@ pub mod traits;
 pub use self::error::{Error, ErrorKind, Executed, Result};
 pub use rmi_gc::{NodeId, ObjectId};
 pub use rmi_transport::Endpoint;
+
+/// What a transport of one's own is made of.
+pub mod transport {
+    pub use rmi_transport::inproc::InProcess;
+    pub use rmi_transport::tcp::Tcp;
+    pub use rmi_transport::unix::Unix;
+    pub use rmi_transport::{BoxFuture, Endpoint, Listener, Transport, Wire};
+}
 
 /// The collector's public types.
 pub mod gc {

@@ -36,7 +36,9 @@ impl Names {
 
     /// Lets go of everything; the references are given to the caller, to drop outside our locks.
     pub(crate) fn clear(&self) -> Vec<Untyped> {
-        let names: Vec<String> = self.0.iter().map(|entry| entry.key().clone()).collect();
+        let mut names: Vec<String> = self.0.iter().map(|entry| entry.key().clone()).collect();
+        // In an order that a simulation can replay.
+        names.sort_unstable();
         names.iter().filter_map(|name| self.unbind(name)).collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Where a node can be reached: `tcp://host:port`, `unix:///path`, `inproc://name`.
+//! Where a node can be reached: `tcp://host:port`, `unix:///path`, `inproc://name`, or where a
+//! transport of one's own reaches.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,6 +20,14 @@ pub enum Endpoint {
     /// `inproc://name`: within this process only. When listening, an empty name or `auto` lets
     /// the transport choose a unique one.
     InProcess(String),
+    /// `scheme://address` of a transport that is not built in. Only that transport knows what the
+    /// address means, and whether there is such a transport is seen when it is used.
+    Other {
+        /// The part before `://`.
+        scheme: String,
+        /// Everything behind it.
+        address: String,
+    },
 }
 
 /// Why a text is not an endpoint.
@@ -28,7 +37,8 @@ pub enum EndpointError {
     /// There is no `scheme://` in front.
     #[error("{0:?} does not begin with tcp://, unix:// or inproc://")]
     NoScheme(String),
-    /// The scheme is none that we know.
+    /// The scheme is none that we know, or none at all: a letter comes first, then letters,
+    /// digits, `+`, `-` and `.`.
     #[error("unknown scheme {0:?}: expected tcp, unix or inproc")]
     UnknownScheme(String),
     /// A TCP endpoint without a host.
@@ -53,16 +63,17 @@ pub enum EndpointError {
 
 impl Endpoint {
     /// The part before `://`.
-    pub fn scheme(&self) -> &'static str {
+    pub fn scheme(&self) -> &str {
         match self {
             Endpoint::Tcp { .. } => "tcp",
             Endpoint::Unix(_) => "unix",
             Endpoint::InProcess(_) => "inproc",
+            Endpoint::Other { scheme, .. } => scheme,
         }
     }
 
-    /// Splits `tcp://host:port/name`, `unix:///path/name` or `inproc://x/name` into the endpoint
-    /// and the name, which is the last segment.
+    /// Splits `tcp://host:port/name`, `unix:///path/name`, `inproc://x/name` or
+    /// `scheme://address/name` into the endpoint and the name, which is the last segment.
     ///
     /// # Errors
     ///
@@ -97,6 +108,7 @@ impl fmt::Display for Endpoint {
             Endpoint::Tcp { host, port } => write!(f, "tcp://{host}:{port}"),
             Endpoint::Unix(path) => write!(f, "unix://{}", path.display()),
             Endpoint::InProcess(name) => write!(f, "inproc://{name}"),
+            Endpoint::Other { scheme, address } => write!(f, "{scheme}://{address}"),
         }
     }
 }
@@ -112,8 +124,17 @@ fn parse_address(scheme: &str, address: &str) -> Result<Endpoint, EndpointError>
         "unix" => Err(EndpointError::NotAbsolute(address.to_owned())),
         "inproc" if address.contains('/') => Err(EndpointError::SlashInName(address.to_owned())),
         "inproc" => Ok(Endpoint::InProcess(address.to_owned())),
+        other if is_scheme(other) => {
+            Ok(Endpoint::Other { scheme: other.to_owned(), address: address.to_owned() })
+        }
         unknown => Err(EndpointError::UnknownScheme(unknown.to_owned())),
     }
+}
+
+/// As RFC 3986 has it.
+fn is_scheme(text: &str) -> bool {
+    let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    text.starts_with(|first: char| first.is_ascii_alphabetic()) && text.bytes().all(goes_on)
 }
 
 fn parse_tcp(address: &str) -> Result<Endpoint, EndpointError> {
@@ -148,6 +169,8 @@ mod tests {
             "unix:///run/bank.sock",
             "inproc://bank",
             "inproc://",
+            "sim://node-1",
+            "x+y://anything/at/all",
         ] {
             assert_eq!(text.parse::<Endpoint>().map(|e| e.to_string()), Ok(text.to_owned()));
         }
@@ -160,7 +183,9 @@ mod tests {
         for (text, want) in [
             ("", NoScheme(s(""))),
             ("localhost:80", NoScheme(s("localhost:80"))),
-            ("http://localhost", UnknownScheme(s("http"))),
+            ("://localhost", UnknownScheme(s(""))),
+            ("1st://localhost", UnknownScheme(s("1st"))),
+            ("a b://localhost", UnknownScheme(s("a b"))),
             ("tcp://localhost", NoPort(s("localhost"))),
             ("tcp://localhost:", NoPort(s("localhost:"))),
             ("tcp://localhost:+1", NoPort(s("localhost:+1"))),
@@ -178,15 +203,17 @@ mod tests {
     #[test]
     fn the_last_segment_is_the_name() {
         let tcp = Endpoint::Tcp { host: "::1".to_owned(), port: 7 };
+        let other = Endpoint::Other { scheme: "sim".to_owned(), address: "node-1".to_owned() };
         for (text, want) in [
             ("tcp://[::1]:7/bank", (tcp, "bank")),
             ("unix:///run/x.sock/bank", (Endpoint::Unix(PathBuf::from("/run/x.sock")), "bank")),
             ("inproc://x/bank", (Endpoint::InProcess("x".to_owned()), "bank")),
+            ("sim://node-1/bank", (other, "bank")),
         ] {
             let want = Ok((want.0, want.1.to_owned()));
             assert_eq!(Endpoint::parse_with_name(text), want, "{text:?}");
         }
-        for text in ["tcp://host:1", "tcp://host:1/", "unix:///bank", "inproc://x"] {
+        for text in ["tcp://host:1", "tcp://host:1/", "unix:///bank", "inproc://x", "sim://x"] {
             let got = Endpoint::parse_with_name(text);
             assert!(got.is_err(), "{text:?} was read as {got:?}");
         }

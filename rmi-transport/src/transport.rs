@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointError};
 use crate::inproc::InProcess;
 use crate::tcp::Tcp;
 use crate::unix::Unix;
@@ -71,12 +71,38 @@ pub trait Wire: Send + Sync + 'static {
     fn peer(&self) -> String;
 }
 
-/// The built-in transport for an endpoint.
+/// The built-in transport for an endpoint; for one of another scheme, a transport that refuses to
+/// dial and to listen.
 pub fn transport_for(endpoint: &Endpoint) -> &'static dyn Transport {
     match endpoint {
         Endpoint::Tcp { .. } => &Tcp,
         Endpoint::Unix(_) => &Unix,
         Endpoint::InProcess(_) => &InProcess,
+        Endpoint::Other { .. } => &Unknown,
+    }
+}
+
+/// Stands for all transports that there are not.
+struct Unknown;
+
+impl Unknown {
+    fn refuse<T: 'static>(endpoint: &Endpoint) -> BoxFuture<'static, io::Result<T>> {
+        let error = EndpointError::UnknownScheme(endpoint.scheme().to_owned());
+        Box::pin(async { Err(io::Error::new(io::ErrorKind::Unsupported, error)) })
+    }
+}
+
+impl Transport for Unknown {
+    fn scheme(&self) -> &'static str {
+        ""
+    }
+
+    fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, io::Result<Box<dyn Wire>>> {
+        Self::refuse(to)
+    }
+
+    fn listen<'a>(&'a self, at: &'a Endpoint) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+        Self::refuse(at)
     }
 }
 

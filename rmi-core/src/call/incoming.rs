@@ -267,7 +267,7 @@ impl Incoming {
         }
         // Not under the lock: a runtime that is ending drops the task, and the user's handler
         // with it, here and now; and the task may end before this returns.
-        let abort = node.runtime.spawn(task).abort_handle();
+        let abort = node.spawn(task).abort_handle();
         let cancelled = {
             let mut tasks = self.0.lock();
             let closed = tasks.closed;
@@ -303,12 +303,15 @@ impl Incoming {
 
     /// The session ended: nobody waits for these answers any more.
     pub(crate) fn cancel_all(&self) {
-        let all: Vec<_> = {
+        let mut all: Vec<_> = {
             let mut tasks = self.0.lock();
             tasks.closed = true;
-            tasks.answered.values_mut().filter_map(Task::cancel).collect()
+            let cancelled = |(number, task): (&u64, &mut Task)| Some((*number, task.cancel()?));
+            tasks.answered.iter_mut().filter_map(cancelled).collect()
         };
-        all.iter().for_each(AbortHandle::abort);
+        // In the order of the calls, so that a simulation replays.
+        all.sort_by_key(|(number, _)| *number);
+        all.iter().for_each(|(_, task)| task.abort());
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn listen(node: &Arc<NodeInner>, mut listener: Box<dyn Listener>) {
     let node = Arc::clone(node);
     let shaking = Arc::new(Semaphore::new(node.limits.handshakes_max));
     let accepting = node.clone();
-    let task = node.runtime.clone().spawn(async move {
+    let task = accepting.spawn(async move {
         let closed = node.closed.clone();
         let accepting = async {
             loop {

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use rmi_gc::{BridgeInit, NodeId, Policy};
 use rmi_transport::frame::FRAME_BYTES_LEAST;
-use rmi_transport::{Endpoint, transport_for};
+use rmi_transport::{Endpoint, Transport};
 
 use super::timings::{Timings, Wishes};
+use super::transports::Transports;
 use super::{Node, NodeInner, accept, keeper};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::surroundings::Surroundings;
 
 /// Configures a node; made by [`Node::builder`].
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Builder {
     pub(super) policy: Policy,
     pub(super) bridges: BridgeInit,
     pub(super) threads: bool,
+    pub(super) transports: Transports,
+    pub(super) surroundings: Surroundings,
 }
 
 impl Builder {
@@ -36,10 +40,13 @@ impl Builder {
             policy: Policy::default(),
             bridges: BridgeInit::default(),
             threads: true,
+            transports: Transports::default(),
+            surroundings: Surroundings::default(),
         }
     }
 
-    /// Listens at `endpoint`: `tcp://host:port` (port 0: any), `unix:///path`, `inproc://name`.
+    /// Listens at `endpoint`: `tcp://host:port` (port 0: any), `unix:///path`, `inproc://name`, or
+    /// what a [`transport`](Self::transport) of one's own understands.
     /// May be given several times; references carry all. Without it the node only dials, and is
     /// called back over the connections that it made.
     pub fn listen(mut self, endpoint: impl Into<String>) -> Self {
@@ -115,6 +122,59 @@ impl Builder {
         self
     }
 
+    /// Reaches endpoints `scheme://…` by a transport of one's own: those that the node listens at,
+    /// those that it is told to look up at, and those that references carry. A transport whose
+    /// scheme is that of a built-in one takes its place.
+    ///
+    /// # Examples
+    ///
+    /// A transport that counts how often it dials, and leaves the rest to TCP:
+    ///
+    /// ```
+    /// use std::io;
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use rmi::transport::{BoxFuture, Endpoint, Listener, Tcp, Transport, Wire};
+    ///
+    /// struct Counting(Arc<AtomicUsize>);
+    ///
+    /// impl Transport for Counting {
+    ///     fn scheme(&self) -> &'static str {
+    ///         "tcp"
+    ///     }
+    ///     fn dial<'a>(&'a self, to: &'a Endpoint) -> BoxFuture<'a, io::Result<Box<dyn Wire>>> {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///         Tcp.dial(to)
+    ///     }
+    ///     fn listen<'a>(&'a self, at: &'a Endpoint) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
+    ///         Tcp.listen(at)
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> rmi::Result<()> {
+    /// let home = rmi::Node::builder().listen("tcp://127.0.0.1:0").start().await?;
+    /// let dialled = Arc::new(AtomicUsize::new(0));
+    /// let node = rmi::Node::builder().transport(Counting(Arc::clone(&dialled))).start().await?;
+    /// let endpoint = home.endpoint().expect("it listens");
+    /// let found = node.lookup::<rmi::AnyRef>(format!("{endpoint}/nothing")).await;
+    /// assert_eq!(found.unwrap_err().kind(), rmi::ErrorKind::NoSuchName);
+    /// assert_eq!(dialled.load(Ordering::Relaxed), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn transport(mut self, transport: impl Transport) -> Self {
+        self.transports.add(Arc::new(transport));
+        self
+    }
+
+    /// Where the node takes randomness and tasks from; for simulations.
+    #[doc(hidden)]
+    pub fn surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = surroundings;
+        self
+    }
+
     /// Starts the node on the current tokio runtime.
     ///
     /// # Errors
@@ -140,12 +200,12 @@ impl Builder {
                 Error::new(ErrorKind::Unreachable, format!("cannot listen at {text}: {error}"))
             };
             let endpoint: Endpoint = text.parse().map_err(|error| cannot(&error))?;
-            let listening = transport_for(&endpoint).listen(&endpoint).await;
+            let listening = self.transports.of(&endpoint).listen(&endpoint).await;
             listeners.push(listening.map_err(|error| cannot(&error))?);
         }
         let endpoints = listeners.iter().map(|listener| listener.endpoint()).collect();
         // An incarnation is random, so that a restarted node is a new peer.
-        let id = NodeId(rand::random());
+        let id = NodeId(self.surroundings.random());
         let inner = Arc::new(NodeInner::new(id, self, timings, endpoints, runtime));
         for listener in listeners {
             accept::listen(&inner, listener);

@@ -193,8 +193,8 @@ impl NodeInner {
     }
 
     /// The transport that reaches an endpoint.
-    pub(crate) fn transport_for(&self, endpoint: &Endpoint) -> &'static dyn Transport {
-        rmi_transport::transport_for(endpoint)
+    pub(crate) fn transport_for(&self, endpoint: &Endpoint) -> &dyn Transport {
+        self.transports.of(endpoint)
     }
 }
 

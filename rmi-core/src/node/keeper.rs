@@ -242,12 +242,12 @@ impl NodeInner {
     pub(crate) fn spawn(
         &self,
         task: impl Future<Output = ()> + Send + 'static,
-    ) -> tokio::task::AbortHandle {
-        self.runtime.spawn(task).abort_handle()
+    ) -> tokio::task::JoinHandle<()> {
+        self.surroundings.spawn(&self.runtime, task)
     }
 
     /// A random number, for what needs no secret.
     pub(crate) fn random(&self) -> u64 {
-        rand::random()
+        self.surroundings.random()
     }
 }

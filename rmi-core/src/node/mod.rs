@@ -6,6 +6,7 @@ mod dial;
 mod keeper;
 mod shutdown;
 mod timings;
+mod transports;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use self::dial::{Dialled, Found};
 use self::keeper::Keeper;
 use self::shutdown::{Closed, LetGo};
 use self::timings::Timings;
+use self::transports::Transports;
 use crate::call::builtin::{LOOKUP, NODE};
 use crate::call::{Undo, Way};
 use crate::error::{Error, ErrorKind, Result};
@@ -33,6 +35,7 @@ use crate::reaper;
 use crate::reference::{FromObject, RemoteRef, Untyped};
 use crate::session::{Sessions, Unsent};
 use crate::stats::{Counters, Stats};
+use crate::surroundings::Surroundings;
 use crate::table::Table;
 
 /// A node: it has objects that others may refer to, and references to theirs.
@@ -94,7 +97,9 @@ pub(crate) struct NodeInner {
     pub(crate) keeper: Keeper,
     pub(crate) names: Names,
     pub(crate) stats: Counters,
-    pub(crate) runtime: Handle,
+    runtime: Handle,
+    surroundings: Surroundings,
+    transports: Transports,
     /// The tasks that accept connections.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     /// Set when the node begins to shut down.
@@ -123,12 +128,14 @@ impl NodeInner {
             bridges: builder.bridges,
             threads: builder.threads,
             endpoints,
-            table: Table::new(id, builder.policy, timings.depth_max),
-            sessions: Sessions::new(id),
+            table: Table::new(id, builder.policy, timings.depth_max, &builder.surroundings),
+            sessions: Sessions::new(id, &builder.surroundings),
             keeper: Keeper::new(timings),
             names: Names::default(),
             stats: Counters::default(),
             runtime,
+            surroundings: builder.surroundings,
+            transports: builder.transports,
             listeners: Mutex::default(),
             closed: Closed::default(),
             down: Closed::default(),
@@ -219,7 +226,8 @@ impl Node {
     where
         R: FromObject<T, M>,
     {
-        let identity = self.inner().table.export(R::interfaces(object), rand::random());
+        let key = self.inner().surroundings.random_key();
+        let identity = self.inner().table.export(R::interfaces(object), key);
         let untyped = Untyped::counted(self.inner(), identity);
         R::__from_untyped(untyped).expect("the object was exported under this interface")
     }
@@ -313,7 +321,7 @@ impl Drop for LastHandle {
         if !self.0.is_closing() {
             // If the runtime has ended, the task is dropped at once, and lets go.
             let ending = LetGo(Arc::clone(&self.0));
-            self.0.runtime.spawn(async move { ending.0.shut_down().await });
+            self.0.spawn(async move { ending.0.shut_down().await });
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use dashmap::DashMap;
 use parking_lot::Mutex;
 use rmi_gc::NodeId;
 use rmi_transport::{Refusal, Rendezvous, Verdict};
@@ -15,11 +14,12 @@ use crate::error::{Error, ErrorKind};
 use crate::monitor::Holder;
 use crate::node::NodeInner;
 use crate::reaper;
+use crate::surroundings::{Map, Surroundings};
 
 pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
     /// Those that have not been given up, with a connection or without.
-    by_peer: DashMap<NodeId, Arc<Session>, ahash::RandomState>,
+    by_peer: Map<NodeId, Arc<Session>>,
     /// Held while a peer is given up, so that no new session with it begins halfway: what that one
     /// counts would be taken for the old one's. Taken before all locks of the table.
     turnover: Mutex<()>,
@@ -30,10 +30,10 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn new(own: NodeId) -> Self {
+    pub(crate) fn new(own: NodeId, surroundings: &Surroundings) -> Self {
         Self {
             rendezvous: Mutex::new(Rendezvous::new(own.0)),
-            by_peer: DashMap::default(),
+            by_peer: surroundings.map(),
             turnover: Mutex::default(),
             changed: Notify::new(),
             wanted: Wanted::default(),

@@ -13,7 +13,6 @@ mod exporting;
 mod passing;
 mod survival;
 
-use dashmap::DashMap;
 use dashmap::mapref::entry::OccupiedEntry;
 use parking_lot::Mutex;
 use rmi_gc::{
@@ -24,6 +23,7 @@ use rmi_gc::{
 pub(crate) use self::passing::Arrived;
 use crate::interface::Exported;
 use crate::reference::{Identity, Key};
+use crate::surroundings::{Map, Surroundings};
 
 /// What an entry stands for, beside what the collector knows of it.
 enum Subject {
@@ -96,9 +96,6 @@ pub(crate) trait Errands {
 /// An object that nothing refers to any more; whoever gets it drops it outside all locks.
 pub(crate) type Freed = Option<Arc<Exported>>;
 
-/// Keyed by what peers choose, so with a hash that is fast and that they cannot foresee.
-type Map<K, V> = DashMap<K, V, ahash::RandomState>;
-
 pub(crate) struct Table {
     own: NodeId,
     policy: Policy,
@@ -116,14 +113,19 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    pub(crate) fn new(own: NodeId, policy: Policy, depth_max: u8) -> Self {
+    pub(crate) fn new(
+        own: NodeId,
+        policy: Policy,
+        depth_max: u8,
+        surroundings: &Surroundings,
+    ) -> Self {
         Self {
             own,
             policy,
             depth_max,
-            entries: Map::default(),
-            passed_on: Map::default(),
-            by_address: Map::default(),
+            entries: surroundings.map(),
+            passed_on: surroundings.map(),
+            by_address: surroundings.map(),
             next_index: AtomicU64::new(1),
             exporting: Mutex::default(),
         }
