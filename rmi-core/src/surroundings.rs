@@ -123,7 +123,9 @@ mod tests {
         let all = |seed| {
             let surroundings = Surroundings::seeded(seed);
             let map: Map<u64, ()> = surroundings.map();
-            (0..100).for_each(|key| drop(map.insert(key, ())));
+            for key in 0..100 {
+                map.insert(key, ());
+            }
             let keys: Vec<u64> = map.iter().map(|entry| *entry.key()).collect();
             (surroundings.random_key(), keys, surroundings.clone().random(), surroundings.random())
         };
