@@ -14,6 +14,7 @@
 //! | `relay` | how does a node carry calls for another? |
 //! | [`thread`], [`monitor`] | who waits for whom? |
 //! | `surroundings` | what does a node take from outside itself? |
+//! | `pulse` | who says that it is time to look? |
 
 mod call;
 pub mod error;
@@ -23,6 +24,7 @@ pub mod marshal;
 pub mod monitor;
 mod names;
 pub mod node;
+mod pulse;
 mod reaper;
 pub mod reference;
 mod relay;

@@ -11,11 +11,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rmi_gc::{Clock, Forwarding, Millis, NodeId, ObjectId, Policy, Tick};
 use rmi_transport::Backoff;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::NodeInner;
 use super::timings::{Timings, millis};
 use crate::error::{Error, ErrorKind, Executed, Result};
+use crate::pulse::Pulsed;
 use crate::reaper;
 use crate::reference::Identity;
 
@@ -29,6 +31,8 @@ pub(crate) struct Keeper {
     began: Instant,
     every: Duration,
     timings: Timings,
+    /// It is time to look.
+    look: Notify,
     state: Mutex<State>,
 }
 
@@ -46,7 +50,8 @@ impl Keeper {
         let every = looks.max(LOOK_LEAST);
         let clock = Clock::new(millis(every));
         let state = State { clock, estates: Vec::new(), searched: HashMap::new() };
-        Self { began: Instant::now(), every, timings, state: Mutex::new(state) }
+        let look = Notify::new();
+        Self { began: Instant::now(), every, timings, look, state: Mutex::new(state) }
     }
 
     /// Until when what a peer held is kept that is given up now. The keeper comes back then.
@@ -80,17 +85,21 @@ impl Keeper {
 
 /// Runs until the node has ended.
 pub(super) async fn keep(node: Arc<NodeInner>) {
-    let mut look_at = Instant::now() + node.keeper.every;
+    node.tell_every(node.keeper.every, &node);
     loop {
         tokio::select! {
             biased;
             () = node.down.wait() => return,
             () = node.sessions.wanted.home.notified() => search_homes(&node),
-            () = sleep_until(look_at) => {
-                look(&node);
-                look_at = Instant::now() + node.keeper.every;
-            }
+            () = node.keeper.look.notified() => look(&node),
         }
+    }
+}
+
+impl Pulsed for NodeInner {
+    fn pulse(&self) -> bool {
+        self.keeper.look.notify_one();
+        !self.is_down()
     }
 }
 

@@ -31,6 +31,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::marshal::{CODEC, CODEC_FINGERPRINT, Message};
 use crate::names::Names;
+use crate::pulse::is_clock_paused;
 use crate::reaper;
 use crate::reference::{FromObject, RemoteRef, Untyped};
 use crate::session::{Sessions, Unsent};
@@ -98,6 +99,8 @@ pub(crate) struct NodeInner {
     pub(crate) names: Names,
     pub(crate) stats: Counters,
     runtime: Handle,
+    /// Whether time is that of the runtime's timers alone.
+    pub(crate) is_clock_paused: bool,
     surroundings: Surroundings,
     transports: Transports,
     /// The tasks that accept connections.
@@ -134,6 +137,7 @@ impl NodeInner {
             names: Names::default(),
             stats: Counters::default(),
             runtime,
+            is_clock_paused: is_clock_paused(),
             surroundings: builder.surroundings,
             transports: builder.transports,
             listeners: Mutex::default(),

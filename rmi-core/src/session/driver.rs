@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use super::{RELEASE_PENDING_MAX, Session, Violation, recovery};
 use crate::error::{Error, ErrorKind};
 use crate::marshal::Message;
 use crate::node::NodeInner;
+use crate::pulse::Pulsed;
 
 /// How long releases and acknowledgements wait for a frame to ride on.
 const RELEASE_DELAY: Duration = Duration::from_millis(20);
@@ -137,8 +138,8 @@ impl Driver<'_> {
         let frame_bytes_max = node.limits.frame_bytes_max;
         let limits = FrameLimits { frame_bytes_max, ..Default::default() };
         let mut alarm = pin!(Alarm::default());
-        let mut tick = pin!(Alarm::default());
-        tick.as_mut().set_off(self.lifetime.tick_every(), 0);
+        let ticking = Arc::new(Ticking { due: AtomicBool::new(false), of: Arc::clone(session) });
+        node.tell_every(self.lifetime.tick_every(), &ticking);
         loop {
             match session.serve_all(node, &mut self.received, &limits) {
                 Ok(Next::GoOn) => {}
@@ -150,23 +151,19 @@ impl Driver<'_> {
                 return Served::End(End::Violation(violation));
             }
             session.look_after_the_owed(node, alarm.as_mut());
-            if tick.is_due() {
+            if ticking.due.swap(false, Ordering::AcqRel) {
                 if let Tick::Lost = self.tick() {
                     let silent = io::ErrorKind::TimedOut;
                     let text = format!("nothing was received for {:?}", node.timings.detection);
                     return Served::Lost(io::Error::new(silent, text));
                 }
-                tick.as_mut().set_off(self.lifetime.tick_every(), 0);
             }
             let event = poll_fn(|cx| {
                 let polled = session.poll(&mut self.received, cx);
                 if polled.is_ready() {
                     return polled;
                 }
-                match (alarm.as_mut().poll_due(cx), tick.as_mut().poll_due(cx)) {
-                    (Poll::Pending, Poll::Pending) => Poll::Pending,
-                    (Poll::Ready(()), _) | (_, Poll::Ready(())) => Poll::Ready(Event::Woken),
-                }
+                alarm.as_mut().poll_due(cx).map(|()| Event::Woken)
             });
             match event.await {
                 Event::Read(_) | Event::Woken => {}
@@ -254,8 +251,8 @@ impl Session {
         while self.link.is_attached() && self.ledger.lock().owed_indices() >= RELEASE_PENDING_MAX {
             self.send_control(node);
         }
-        let pressing = self.link.enqueue(|outgoing| outgoing.numbering.ack_pressing());
-        if self.urgent.swap(false, Ordering::AcqRel) || pressing == Some(true) {
+        if self.urgent.load(Ordering::Acquire) {
+            self.urgent.store(false, Ordering::Release);
             self.send_control(node);
         }
         let frames = self.stats.frames_sent.read();
@@ -324,6 +321,20 @@ impl Alarm {
         std::task::ready!(sleep.as_mut().poll(cx));
         this.due = true;
         Poll::Ready(())
+    }
+}
+
+/// While one connection is served, it is time for a tick every so often.
+struct Ticking {
+    due: AtomicBool,
+    of: Arc<Session>,
+}
+
+impl Pulsed for Ticking {
+    fn pulse(&self) -> bool {
+        self.due.store(true, Ordering::Release);
+        self.of.link.wake();
+        !self.of.link.is_closed()
     }
 }
 

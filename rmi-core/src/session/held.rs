@@ -55,21 +55,23 @@ pub(super) struct Holding {
 }
 
 impl Session {
-    /// Takes what a frame is about, or puts it behind what is held.
-    pub(super) fn take_or_hold(
+    /// Whether anything is held: what comes now has to wait behind it.
+    pub(super) fn is_holding(&self) -> bool {
+        self.holding.is_holding.load(Ordering::Acquire)
+    }
+
+    /// Puts what a frame is about behind what is held.
+    pub(super) fn hold(
         self: &Arc<Self>,
         node: &Arc<NodeInner>,
         body: Held,
     ) -> Result<(), Violation> {
-        if self.holding.is_holding.load(Ordering::Acquire) || body.waits() {
-            let (count, count_max) = (self.held(), node.limits.calls_in_progress_max);
-            if count >= count_max {
-                return Err(Violation::TooManyHeld { count, count_max });
-            }
-            self.hold(node, body);
-            return Ok(());
+        let (count, count_max) = (self.held(), node.limits.calls_in_progress_max);
+        if count >= count_max {
+            return Err(Violation::TooManyHeld { count, count_max });
         }
-        self.take_body(node, body)
+        self.put(node, body);
+        Ok(())
     }
 
     /// A call that is relayed could not be passed on yet.
@@ -79,10 +81,10 @@ impl Session {
         call: ReceivedCall,
         to: NodeId,
     ) {
-        self.hold(node, Held::Again(call, to));
+        self.put(node, Held::Again(call, to));
     }
 
-    fn hold(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) {
+    fn put(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) {
         let begins = {
             let mut queue = self.holding.queue.lock();
             match body {
@@ -112,11 +114,21 @@ impl Session {
                 self.holding.queue.lock().clear();
             }
             let Some(body) = self.holding.queue.lock().pop_front() else { continue };
-            if let Err(violation) = self.take_body(node, body) {
+            if let Err(violation) = self.take_held(node, body) {
                 let error = Error::new(ErrorKind::Protocol, violation.to_string());
                 node.sessions.give_up(node, &self, error);
             }
             self.flush();
+        }
+    }
+
+    fn take_held(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) -> Result<(), Violation> {
+        match body {
+            Held::Call(head, payload, received) => self.take_call(node, head, payload, received),
+            Held::Answer(call, outcome, payload, received) => {
+                self.take_answer(node, call, outcome, payload, received)
+            }
+            Held::Again(call, _) => self.dispatch(node, call),
         }
     }
 

@@ -200,6 +200,11 @@ impl Session {
         }
     }
 
+    /// Is it early to ask the peer what it has received?
+    fn has_ample_room(&self) -> bool {
+        self.link.bytes_buffered() <= self.bytes_buffered_max / 2
+    }
+
     fn has_room(&self) -> bool {
         self.buffers_at_most(1)
     }

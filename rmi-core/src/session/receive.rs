@@ -115,49 +115,51 @@ impl Session {
             self.take_release(node, ExportIndex(index), count)?;
         }
         // Only now may a frame of ours acknowledge this one: it is accounted for.
-        self.link.enqueue(|outgoing| outgoing.numbering.taken(wants_ack, bytes));
+        let pressing = self.link.number(|numbering| {
+            numbering.taken(wants_ack, bytes);
+            numbering.ack_pressing()
+        });
+        if pressing == Some(true) {
+            self.urgent.store(true, Ordering::Release);
+        }
         if wants_ack {
             self.ask_for_attention();
         }
-        let body = match body {
-            Body::Call(head) => Held::Call(head, payload, received),
-            Body::Answer { call, outcome } => Held::Answer(call, outcome, payload, received),
-            // One that is held will run, and be answered all the same.
-            Body::Cancel { call } => {
-                self.incoming.cancel(call);
-                return Ok(Next::GoOn);
+        let holds = self.is_holding() || received.waits;
+        match body {
+            Body::Call(head) if holds => self.hold(node, Held::Call(head, payload, received))?,
+            Body::Call(head) => self.take_call(node, head, payload, received)?,
+            Body::Answer { call, outcome } if holds => {
+                self.hold(node, Held::Answer(call, outcome, payload, received))?;
             }
-            Body::Control => return Ok(Next::GoOn),
+            Body::Answer { call, outcome } => {
+                self.take_answer(node, call, outcome, payload, received)?;
+            }
+            // One that is held will run, and be answered all the same.
+            Body::Cancel { call } => self.incoming.cancel(call),
+            Body::Control => {}
             Body::Goodbye { reason, text } => return Ok(Next::End(reason, text)),
-        };
-        self.take_or_hold(node, body)?;
+        }
         Ok(Next::GoOn)
     }
 
-    /// What a frame is about, once nothing that its references wait for stands in the way.
-    pub(super) fn take_body(
+    pub(super) fn take_call(
         self: &Arc<Self>,
         node: &Arc<NodeInner>,
-        body: Held,
+        head: Call,
+        payload: Bytes,
+        received: Received,
     ) -> Result<(), Violation> {
-        match body {
-            Held::Call(head, payload, Received { references, broken, .. }) => {
-                if self.incoming.is_running(head.call) {
-                    return Err(Violation::CallNumberInUse(head.call));
-                }
-                let arguments = Arguments { payload, references };
-                self.dispatch(node, ReceivedCall { head, arguments, broken })
-            }
-            Held::Answer(call, outcome, payload, received) => {
-                self.take_answer(node, call, outcome, payload, received)
-            }
-            Held::Again(call, _) => self.dispatch(node, call),
+        if self.incoming.is_running(head.call) {
+            return Err(Violation::CallNumberInUse(head.call));
         }
+        let Received { references, broken, .. } = received;
+        let arguments = Arguments { payload, references };
+        self.dispatch(node, ReceivedCall { head, arguments, broken })
     }
 
     fn take_acknowledgement(&self, node: &NodeInner, ack: u64) -> Result<(), Violation> {
-        let news = self.link.enqueue(|outgoing| outgoing.numbering.acknowledged(ack));
-        let Some(up_to) = news.transpose()?.flatten() else { return Ok(()) };
+        let Some(up_to) = self.link.acknowledged(ack)? else { return Ok(()) };
         let mut unpinned: SmallVec<[(ObjectId, u32); 4]> = SmallVec::new();
         self.ledger
             .lock()
@@ -349,7 +351,7 @@ impl Session {
         Ok(())
     }
 
-    fn take_answer(
+    pub(super) fn take_answer(
         self: &Arc<Self>,
         node: &Arc<NodeInner>,
         call: u64,

@@ -52,7 +52,8 @@ impl Session {
         let Message { payload, references } = message;
         let called = called_by_key(&body);
         let written = self.link.enqueue(|outgoing| {
-            let unread = outgoing.numbering.unacknowledged() >= UNACKNOWLEDGED_UNASKED_MAX;
+            let unread = outgoing.numbering.unacknowledged() >= UNACKNOWLEDGED_UNASKED_MAX
+                || !self.has_ample_room();
             let (number, ack) = outgoing.numbering.next_frame();
             let frame = FrameNumber(number);
             let mut writer = outgoing.frames.begin(&Head { ack, wants_ack: unread, body });
@@ -261,7 +262,7 @@ impl Session {
     pub(super) fn owes_a_frame(&self) -> bool {
         let waits = |ledger: &Ledger<_>| ledger.owes() || ledger.has_notices();
         waits(&self.ledger.lock())
-            || self.link.enqueue(|outgoing| outgoing.numbering.ack_owed()).unwrap_or(false)
+            || self.link.number(|numbering| numbering.ack_owed()).unwrap_or(false)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Driving: what the one task of a session does with its link.
 
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::BytesMut;
@@ -64,9 +64,7 @@ impl Link {
         match self.phase() {
             Phase::Closed => Poll::Ready(Awaited::Closed),
             Phase::Attached | Phase::Lost => Poll::Ready(Awaited::Attached),
-            Phase::Parked if self.woken.swap(false, Ordering::AcqRel) => {
-                Poll::Ready(Awaited::Woken)
-            }
+            Phase::Parked if take(&self.woken) => Poll::Ready(Awaited::Woken),
             Phase::Parked => Poll::Pending,
         }
     }
@@ -80,13 +78,26 @@ impl Link {
     ///
     /// What the peer had sent before writing to it failed is read before the loss is told.
     pub fn poll(&self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<Event> {
+        let phase = self.phase();
+        let event = self.poll_once(cx, into);
+        if event.is_ready() {
+            return event;
+        }
         self.register(cx.waker());
+        // Whoever was quicker than that has woken nobody.
+        let is_news = self.phase() != phase
+            || self.woken.load(Ordering::Acquire)
+            || self.left.load(Ordering::Acquire);
+        if is_news { self.poll_once(cx, into) } else { Poll::Pending }
+    }
+
+    fn poll_once(&self, cx: &mut Context<'_>, into: &mut BytesMut) -> Poll<Event> {
         if self.is_closed() {
             let last = std::mem::take(&mut *self.reading.lock());
             drop(last);
             return Poll::Ready(Event::Closed);
         }
-        if self.woken.swap(false, Ordering::AcqRel) {
+        if take(&self.woken) {
             return Poll::Ready(Event::Woken);
         }
         self.write_what_waits(cx);
@@ -140,6 +151,11 @@ impl Link {
             none => *none = Some(waker.clone()),
         }
     }
+}
+
+/// Clears what is set; mostly nothing is, which a load tells.
+pub(super) fn take(flag: &AtomicBool) -> bool {
+    flag.load(Ordering::Acquire) && flag.swap(false, Ordering::AcqRel)
 }
 
 impl Reading {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 pub use self::drive::{Awaited, Event};
-use crate::session::{Outbox, Outgoing, SessionError};
+use crate::session::{Numbering, Outbox, Outgoing, SessionError};
 use crate::transport::Wire;
 
 /// What a session sends and receives over, one wire after the other.
@@ -44,6 +44,9 @@ pub struct Link {
     phase: AtomicU8,
     /// See [`Link::bytes_buffered`]; stored under the lock of `sending`.
     buffered: AtomicUsize,
+    /// A writer has left something for the driving task. Set by the writer before it wakes the
+    /// task, cleared by the task before it looks.
+    left: AtomicBool,
     /// Set by [`Link::wake`], cleared when the driving task is told.
     woken: AtomicBool,
     driver: Mutex<Option<Waker>>,
@@ -121,6 +124,7 @@ impl Link {
             sending: Mutex::default(),
             phase: AtomicU8::new(Phase::Parked as u8),
             buffered: AtomicUsize::new(0),
+            left: AtomicBool::new(false),
             woken: AtomicBool::new(false),
             driver: Mutex::default(),
             reading: Mutex::default(),
@@ -138,13 +142,38 @@ impl Link {
             return None;
         }
         let written = write(&mut sending.outbox.outgoing);
-        sending.outbox.settle();
         self.measure(&sending);
         Some(written)
     }
 
-    /// What the peer has not taken off our hands: bytes that are not yet written, or bytes that
-    /// were and are not acknowledged, whichever are more. Costs one load.
+    /// A frame has come that acknowledges `ack` more of ours: they are kept no longer. Returns the
+    /// last that is acknowledged, if that is news; `None` also if the link is closed.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError`] is the peer's fault, and final.
+    pub fn acknowledged(&self, ack: u64) -> Result<Option<u64>, SessionError> {
+        let mut sending = self.sending.lock();
+        if self.is_closed() {
+            return Ok(None);
+        }
+        let news = sending.outbox.outgoing.numbering.acknowledged(ack)?;
+        if news.is_some() {
+            sending.outbox.settle();
+            self.measure(&sending);
+        }
+        Ok(news)
+    }
+
+    /// Looks at the numbering, or moves it where that neither sends nor acknowledges anything.
+    /// `None` if the link is closed.
+    pub fn number<R>(&self, look: impl FnOnce(&mut Numbering) -> R) -> Option<R> {
+        let mut sending = self.sending.lock();
+        (!self.is_closed()).then(|| look(&mut sending.outbox.outgoing.numbering))
+    }
+
+    /// What the peer has not taken off our hands: bytes that are not yet written, and those that
+    /// were and are not acknowledged. Costs one load.
     pub fn bytes_buffered(&self) -> usize {
         self.buffered.load(Ordering::Relaxed)
     }
@@ -306,11 +335,10 @@ impl Link {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// Under the lock, whenever something has changed.
+    /// Under the lock, whenever something was enqueued, or acknowledged, or given up.
+    #[inline]
     fn measure(&self, sending: &Sending) {
-        let Sending { outbox, .. } = sending;
-        let bytes = outbox.bytes_unsent().max(outbox.bytes_unacknowledged());
-        self.buffered.store(bytes, Ordering::Relaxed);
+        self.buffered.store(sending.outbox.bytes_buffered(), Ordering::Relaxed);
     }
 
     /// Only in the phase Attached.

@@ -1,8 +1,10 @@
 //! Writing: by whoever has something to send, and by the driving task once a full socket has room.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
+use super::drive::take;
 use super::{Link, Loss, Phase, Sending, shut_down};
 use crate::session::{Batch, Written};
 use crate::transport::Wire;
@@ -42,13 +44,16 @@ impl Link {
 
     /// Goes on with what was left for the driving task, once the socket has room.
     pub(super) fn write_what_waits(&self, cx: &mut Context<'_>) {
+        if !take(&self.left) {
+            return;
+        }
         let waiting = {
             let sending = self.sending.lock();
             sending.wire.as_ref().filter(|_| sending.outbox.is_waiting()).map(Arc::clone)
         };
         let Some(wire) = waiting else { return };
         match wire.poll_writable(cx) {
-            Poll::Pending => {}
+            Poll::Pending => self.left.store(true, Ordering::Release),
             Poll::Ready(Ok(())) => {
                 let mut batch = Batch::default();
                 let is_resumed = self.sending.lock().outbox.resume(&mut batch);
@@ -77,6 +82,7 @@ impl Link {
             let epoch = batch.epoch();
             let mut sending = self.sending.lock();
             let next = self.after(&mut sending, batch, written);
+            // The peer may have acknowledged it already.
             self.measure(&sending);
             match next {
                 Next::Write if batch.epoch() == epoch => {}
@@ -89,6 +95,7 @@ impl Link {
                 Next::Return => return,
                 Next::Leave => {
                     drop(sending);
+                    self.left.store(true, Ordering::Release);
                     return self.wake_driver();
                 }
                 Next::End(wire) => {

@@ -14,7 +14,8 @@ const KEPT_BYTES_MAX: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub struct Outgoing {
     /// Numbers the frames. Every number is that of a frame which is put into `frames` before the
-    /// lock is free again, or else is rolled back.
+    /// lock is free again, or else is rolled back. What the peer acknowledges is
+    /// [the link](crate::link::Link::acknowledged)'s to note.
     pub numbering: Numbering,
     /// Takes the frames.
     pub frames: FrameBuffer,
@@ -75,7 +76,7 @@ enum Stage {
     #[default]
     Idle,
     /// Somebody writes so many bytes, and will go on with what gathers meanwhile.
-    Writing { bytes: usize },
+    Writing { bytes: usize, resent: bool },
     /// This is left for the driving task, once the socket has room again.
     Waiting(Batch),
     /// Nothing is written any more.
@@ -133,8 +134,10 @@ impl Outbox {
     /// To write what has to be resent, or else what has gathered, unless somebody does already,
     /// or has to wait, or there is no wire: then it is `false`.
     pub(crate) fn begin(&mut self, batch: &mut Batch) -> bool {
+        // Mostly the last writer comes back to nothing.
+        let has_any = !self.outgoing.frames.is_empty() || self.resend_from.is_some();
         match self.stage {
-            Stage::Idle if self.attached => self.fill(batch),
+            Stage::Idle if self.attached && has_any => self.fill(batch),
             Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) | Stage::Ended => false,
         }
     }
@@ -144,7 +147,7 @@ impl Outbox {
         match &mut self.stage {
             Stage::Waiting(waiting) => {
                 *batch = std::mem::take(waiting);
-                self.stage = Stage::Writing { bytes: batch.rest().len() };
+                self.stage = Stage::Writing { bytes: batch.bytes.len(), resent: batch.resent };
                 true
             }
             Stage::Idle | Stage::Writing { .. } | Stage::Ended => false,
@@ -252,7 +255,7 @@ impl Outbox {
     pub(crate) fn bytes_unsent(&self) -> usize {
         let on_their_way = match &self.stage {
             Stage::Idle | Stage::Ended => 0,
-            Stage::Writing { bytes } => *bytes,
+            Stage::Writing { bytes, .. } => *bytes,
             Stage::Waiting(batch) => batch.rest().len(),
         };
         let to_resend = self.resend_from.map_or(0, |from| self.retained.len_from(from));
@@ -262,6 +265,18 @@ impl Outbox {
     /// What was written and is not acknowledged.
     pub(crate) fn bytes_unacknowledged(&self) -> usize {
         self.retained.len()
+    }
+
+    /// What has gathered, is being written for the first time, or is not acknowledged. Writing
+    /// does not change it.
+    #[inline]
+    pub(crate) fn bytes_buffered(&self) -> usize {
+        let on_their_way = match &self.stage {
+            Stage::Writing { bytes, resent: false } => *bytes,
+            Stage::Waiting(batch) if !batch.resent => batch.bytes.len(),
+            Stage::Idle | Stage::Writing { .. } | Stage::Waiting(_) | Stage::Ended => 0,
+        };
+        self.outgoing.frames.len() + on_their_way + self.retained.len()
     }
 
     fn fill(&mut self, batch: &mut Batch) -> bool {
@@ -274,7 +289,7 @@ impl Outbox {
         }
         batch.written = 0;
         batch.epoch = self.epoch;
-        self.stage = Stage::Writing { bytes: batch.bytes.len() };
+        self.stage = Stage::Writing { bytes: batch.bytes.len(), resent: batch.resent };
         true
     }
 

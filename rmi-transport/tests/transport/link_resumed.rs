@@ -45,10 +45,9 @@ fn acknowledge(link: &Link) {
 fn take(link: &Link, frame: &Frame) {
     let Body::Answer { call: number, .. } = frame.body else { panic!("{:?}", frame.body) };
     assert!(frame.payload.iter().all(|byte| *byte == number as u8));
-    let pressing = link.enqueue(|outgoing| {
-        let numbering = &mut outgoing.numbering;
+    link.acknowledged(frame.ack).unwrap();
+    let pressing = link.number(|numbering| {
         assert_eq!(number, numbering.received() + 1, "every frame once, in order (W32)");
-        numbering.acknowledged(frame.ack).unwrap();
         numbering.taken(false, frame.payload.len());
         numbering.ack_pressing()
     });
@@ -184,11 +183,11 @@ async fn until(what: &str, seed: u64, condition: impl Fn() -> bool) {
 }
 
 fn received(link: &Link) -> u64 {
-    link.enqueue(|outgoing| outgoing.numbering.received()).unwrap()
+    link.number(|numbering| numbering.received()).unwrap()
 }
 
 fn sent(link: &Link) -> u64 {
-    link.enqueue(|outgoing| outgoing.numbering.sent()).unwrap()
+    link.number(|numbering| numbering.sent()).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
