@@ -91,7 +91,7 @@ pub use rmi_core::limits::Limits;
 pub use rmi_core::monitor::{MonitorGuard, enter, synchronized};
 pub use rmi_core::node::{Builder, Node};
 pub use rmi_core::reference::{AnyRef, RemoteRef, Weak};
-pub use rmi_core::stats::{CollectorStats, Stats};
+pub use rmi_core::stats::{CollectorStats, PeerStats, Stats};
 pub use rmi_core::thread::ThreadId;
 pub use rmi_core::{Endpoint, NodeId, ObjectId};
 pub use rmi_macros::remote;
@@ -101,7 +101,7 @@ pub mod gc {
     pub use rmi_core::gc::{
         BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State,
     };
-    pub use rmi_core::node::Gc;
+    pub use rmi_core::node::{Gc, Holder, Holders};
 }
 
 /// Transports of one's own ([`Builder::transport`]): what they have to offer, and those that are

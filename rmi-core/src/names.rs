@@ -1,6 +1,7 @@
 //! The name table of a node: under each name one reference, which it keeps alive.
 
 use dashmap::DashMap;
+use rmi_gc::ObjectId;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::reference::Untyped;
@@ -32,6 +33,14 @@ impl Names {
         bound.ok_or_else(|| {
             Error::new(ErrorKind::NoSuchName, format!("nothing is bound as {name:?}"))
         })
+    }
+
+    /// The names that an object is bound to, in their order.
+    pub(crate) fn of(&self, object: ObjectId) -> Vec<String> {
+        let bound = self.0.iter().filter(|bound| bound.value().id() == object);
+        let mut names: Vec<String> = bound.map(|bound| bound.key().clone()).collect();
+        names.sort_unstable();
+        names
     }
 
     /// Lets go of everything; the references are given to the caller, to drop outside our locks.

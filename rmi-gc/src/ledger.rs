@@ -114,6 +114,11 @@ impl<D: Clone> Ledger<D> {
         self.notices.asked(object)
     }
 
+    /// How many adoptions the peer was asked for and has not answered.
+    pub fn unanswered(&self) -> usize {
+        self.notices.unanswered()
+    }
+
     /// The peer is owed an answer: its adoption as holder of `object` was counted
     /// ([`Entry::adopts`](crate::Entry::adopts)).
     pub fn owe_adopted(&mut self, object: ObjectId) {

@@ -37,6 +37,10 @@ impl<D: Clone> Notices<D> {
         self.asked.get(&object)
     }
 
+    pub(crate) fn unanswered(&self) -> usize {
+        self.asked.len()
+    }
+
     pub(crate) fn answered(&mut self, object: ObjectId) -> Result<D, PeerMisbehaved> {
         if self.owed.contains(&Notice::Adopt { object }) {
             // It was not written yet, so that nobody can have read it.

@@ -62,6 +62,11 @@ impl Keeper {
         until
     }
 
+    /// Now, on the clock of the estates' deadlines.
+    pub(super) fn awake(&self) -> Millis {
+        self.state.lock().clock.awake(self.now())
+    }
+
     fn now(&self) -> Millis {
         Millis(u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX))
     }

@@ -3,6 +3,7 @@
 mod accept;
 mod builder;
 mod dial;
+mod gc;
 mod keeper;
 mod shutdown;
 mod timings;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use parking_lot::Mutex;
-use rmi_gc::{BridgeInit, NodeId, ObjectId, Policy, Snapshot};
+use rmi_gc::{BridgeInit, NodeId, ObjectId, Policy};
 use rmi_transport::{Endpoint, Hello, PeerLimits};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 
 pub use self::builder::Builder;
 use self::dial::{Dialled, Found};
+pub use self::gc::{Gc, Holder, Holders};
 use self::keeper::Keeper;
 use self::shutdown::{Closed, LetGo};
 use self::timings::Timings;
@@ -336,29 +338,5 @@ impl fmt::Debug for Node {
             .field("id", &self.id())
             .field("endpoints", &self.endpoints())
             .finish()
-    }
-}
-
-/// A view of a node's collector.
-#[derive(Clone, Copy, Debug)]
-pub struct Gc<'a>(&'a Node);
-
-impl Gc<'_> {
-    /// Every export and bridge, with its local count, children, parent and state. Costs one visit
-    /// to each entry; entries that change meanwhile are seen before or after.
-    pub fn snapshot(&self) -> Snapshot {
-        let inner = self.0.inner();
-        let (exports, bridges) = inner.table.snapshot();
-        // What an ended session still had in its ledger can neither be sent nor be asked for.
-        let open = inner.sessions.all().into_iter().filter(|session| session.is_open());
-        let waiting = open.map(|session| session.waiting());
-        let (owed_releases, remembered) =
-            waiting.fold((0, 0), |(owed, known), (o, k)| (owed + o, known + k));
-        Snapshot { node: inner.id, exports, bridges, owed_releases, remembered }
-    }
-
-    /// How holders stand to the homes of their objects.
-    pub fn policy(&self) -> Policy {
-        self.0.inner().policy
     }
 }

@@ -51,6 +51,11 @@ impl Untyped {
         Self(Arc::new(Handle { node: Arc::clone(node), identity }))
     }
 
+    /// How many clones share this local handle.
+    pub(crate) fn clones(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+
     pub(crate) fn node(&self) -> &Arc<NodeInner> {
         &self.0.node
     }

@@ -317,10 +317,11 @@ impl Session {
         self.link.is_attached() && self.link.bytes_unsent() > 0
     }
 
-    /// What waits in the ledger: (releases owed, meanings remembered).
+    /// What waits in the ledger: (releases and notices owed, meanings and questions remembered).
     pub(crate) fn waiting(&self) -> (usize, usize) {
         let ledger = self.ledger.lock();
-        (ledger.owed_indices(), ledger.remembered())
+        let owed = ledger.owed_indices() + usize::from(ledger.has_notices());
+        (owed, ledger.remembered() + ledger.unanswered())
     }
 }
 

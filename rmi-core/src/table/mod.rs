@@ -257,6 +257,11 @@ impl Table {
         (exports, bridges)
     }
 
+    /// One entry as it is now.
+    pub(crate) fn look_at(&self, id: ObjectId) -> Option<EntrySnapshot> {
+        self.entries.get(&id).map(|cell| EntrySnapshot::new(id, cell.gc.view()))
+    }
+
     /// Removes an entry that nothing keeps.
     fn settle(
         &self,
