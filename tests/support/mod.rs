@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
 pub mod attacker;
+pub mod proxy;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,6 +27,11 @@ async fn comes(mut condition: impl FnMut() -> bool) -> bool {
 /// Waits until `condition` holds; the message says what was waited for.
 pub async fn until(what: &str, condition: impl FnMut() -> bool) {
     assert!(comes(condition).await, "never came: {what}");
+}
+
+/// Lets real time pass in which nothing must happen: for processes that are stopped meanwhile.
+pub fn let_pass(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// Waits until no node shares anything any more, waits for an answer or runs a handler; shows what

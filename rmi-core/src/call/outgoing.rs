@@ -205,7 +205,9 @@ impl Untyped {
 
     /// Names what was called.
     pub(crate) fn name(&self, error: Error, method: &Method) -> Error {
-        error.in_call(method.interface, method.name, self.id()).at_peer(self.id().home)
+        error
+            .in_call(method.interface, method.name, self.id())
+            .at_peer(self.identity().home_in_words())
     }
 }
 

@@ -206,7 +206,9 @@ async fn dial_or_relay(
 fn lost(identity: &Identity, why: &Error) -> Error {
     let home = identity.id.home;
     let text = format!("the session with its home {home} was lost, and there is no other: {why}");
-    Error::new(ErrorKind::Disconnected, text).executed_as(Executed::No).at_peer(home)
+    Error::new(ErrorKind::Disconnected, text)
+        .executed_as(Executed::No)
+        .at_peer(identity.home_in_words())
 }
 
 /// The object is lost to this node: its home has said so, or is no more.
@@ -216,5 +218,5 @@ fn gone(node: &NodeInner, identity: &Identity) -> Error {
         Some(_) => Error::new(ErrorKind::NoSuchObject, format!("its home {home} has dropped it")),
         None => Error::new(ErrorKind::Disconnected, format!("its home {home} is gone")),
     };
-    error.executed_as(Executed::No).at_peer(home)
+    error.executed_as(Executed::No).at_peer(identity.home_in_words())
 }

@@ -26,6 +26,17 @@ pub(crate) struct Identity {
     pub(crate) endpoints: Arc<[Endpoint]>,
 }
 
+impl Identity {
+    /// The home as errors name a peer, whether or not there is a session with it.
+    pub(crate) fn home_in_words(&self) -> String {
+        let home = self.id.home;
+        match self.endpoints.first() {
+            Some(endpoint) => format!("{home} ({endpoint})"),
+            None => home.to_string(),
+        }
+    }
+}
+
 /// One local handle: the collector counts it at its entry until it is dropped.
 pub(crate) struct Handle {
     pub(crate) node: Arc<NodeInner>,
