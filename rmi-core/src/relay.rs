@@ -37,7 +37,7 @@ pub(crate) fn forward(
     };
     match forwarded {
         Ok(()) => {}
-        Err(NotForwarded::NotYet(call, to)) => session.hold_relayed(node, *call, to),
+        Err(NotForwarded::NotYet(call, to)) => session.hold_relayed(node, *call, identity, to),
         Err(NotForwarded::Failed(error)) => {
             session.reply(node, number, Reply::failed(error.on_object(identity.id)));
         }

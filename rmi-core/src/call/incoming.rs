@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorKind};
 use crate::interface::{BoxFuture, Exported, RESERVED_METHODS};
 use crate::marshal::{Arguments, Reply};
 use crate::node::NodeInner;
+use crate::reference::Identity;
 use crate::relay;
 use crate::session::{Session, Violation};
 use crate::table::{Callee, NotCallable};
@@ -32,6 +33,18 @@ pub(crate) struct ReceivedCall {
     pub(crate) broken: Option<Error>,
 }
 
+/// Whom a call is for, as was found when its frame was taken: while the call waits, its caller may
+/// let go of the object.
+pub(crate) enum Aim {
+    /// The node itself.
+    Node,
+    Object(Arc<Exported>),
+    /// An object elsewhere, for which this node is asked to relay.
+    Elsewhere(Arc<Identity>),
+    /// An object that is gone, or a key that is wrong.
+    Nobody(Error),
+}
+
 impl Session {
     /// Serves one call. An answer is only enqueued: all answers of one read go out in one write.
     pub(crate) fn dispatch(
@@ -39,49 +52,52 @@ impl Session {
         node: &Arc<NodeInner>,
         call: ReceivedCall,
     ) -> Result<(), Violation> {
-        self.stats.calls_received.add(1);
-        check_builtin(&call.head)?;
-        if let Some(error) = self.turn_down(node, &call) {
-            // Whoever is called must exist all the same: a wrong index is never excused.
-            self.check_target(node, &call.head)?;
-            self.reply(node, call.head.call, Reply::failed(error));
-            return Ok(());
-        }
-        match call.head.target {
-            Target::Export(NODE) => {
-                let reply = builtin::of_node(node, call.head.method, call.arguments);
-                self.reply(node, call.head.call, reply);
-                Ok(())
-            }
+        let aim = self.aim(node, &call.head)?;
+        self.carry_out(node, call, aim)
+    }
+
+    /// Whom a call is for. A wrong index is never excused.
+    pub(crate) fn aim(&self, node: &NodeInner, head: &Call) -> Result<Aim, Violation> {
+        check_builtin(head)?;
+        match head.target {
+            Target::Export(NODE) => Ok(Aim::Node),
             Target::Export(index) => match node.table.callee(ExportIndex(index), self.peer) {
-                Some(Callee::Object(object)) => self.serve(node, call, object),
-                Some(Callee::Elsewhere(identity)) => {
-                    relay::forward(node, self, call, &identity);
-                    Ok(())
-                }
+                Some(Callee::Object(object)) => Ok(Aim::Object(object)),
+                Some(Callee::Elsewhere(identity)) => Ok(Aim::Elsewhere(identity)),
                 None => Err(Violation::NeverGiven(index)),
             },
             Target::Object { index, key } => {
-                match node.table.callee_by_key(ObjectIndex(index), &key) {
-                    Ok(object) => self.serve(node, call, object),
-                    Err(reason) => {
-                        let error = not_callable(reason, index);
-                        self.reply(node, call.head.call, Reply::failed(error));
-                        Ok(())
-                    }
-                }
+                Ok(match node.table.callee_by_key(ObjectIndex(index), &key) {
+                    Ok(object) => Aim::Object(object),
+                    Err(reason) => Aim::Nobody(not_callable(reason, index)),
+                })
             }
         }
     }
 
-    fn check_target(&self, node: &NodeInner, head: &Call) -> Result<(), Violation> {
-        match head.target {
-            Target::Export(NODE) | Target::Object { .. } => Ok(()),
-            Target::Export(index) => {
-                let callee = node.table.callee(ExportIndex(index), self.peer);
-                callee.map(|_| ()).ok_or(Violation::NeverGiven(index))
-            }
+    /// Has a call run, or turns it down.
+    pub(crate) fn carry_out(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        call: ReceivedCall,
+        aim: Aim,
+    ) -> Result<(), Violation> {
+        self.stats.calls_received.add(1);
+        let number = call.head.call;
+        if let Some(error) = self.turn_down(node, &call) {
+            self.reply(node, number, Reply::failed(error));
+            return Ok(());
         }
+        match aim {
+            Aim::Node => {
+                let reply = builtin::of_node(node, call.head.method, call.arguments);
+                self.reply(node, number, reply);
+            }
+            Aim::Object(object) => return self.serve(node, call, object),
+            Aim::Elsewhere(identity) => relay::forward(node, self, call, &identity),
+            Aim::Nobody(error) => self.reply(node, number, Reply::failed(error)),
+        }
+        Ok(())
     }
 
     /// Why this call cannot run, whatever it calls.

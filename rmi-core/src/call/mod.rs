@@ -9,7 +9,7 @@ mod pending;
 mod way;
 
 pub(crate) use self::answer::Answering;
-pub(crate) use self::incoming::{Incoming, ReceivedCall};
+pub(crate) use self::incoming::{Aim, Incoming, ReceivedCall};
 pub(crate) use self::outgoing::{RelayedCall, read};
 pub(crate) use self::pending::Pending;
 pub(crate) use self::pending::{Answer, Orphan, PendingCall, Undo};

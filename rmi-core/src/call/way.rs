@@ -190,7 +190,8 @@ async fn dial_or_relay(
     identity: &Identity,
     route: &Route,
 ) -> Result<Way, Error> {
-    let failed = match node.session_with_home(identity).await {
+    let has_another = Way::relayed(node, route.parent).is_some();
+    let failed = match node.session_with_home(identity, has_another).await {
         Ok(session) => {
             let target = Target::Object { index: identity.id.index.0, key: identity.key };
             return Ok(Way { session, target, relayed: false });

@@ -72,7 +72,10 @@ async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {
         }
     };
     let accepted = match &admission {
-        Admission::New => Accepted { session: node.random(), received: 0, connections: 0 },
+        Admission::New { session } => {
+            node.sessions.offer(node, peer, *session);
+            Accepted { session: *session, received: 0, connections: 0 }
+        }
         Admission::Resumed { session, epoch, received } => {
             Accepted { session: session.key, received: *received, connections: *epoch }
         }
@@ -88,13 +91,10 @@ async fn welcome(node: &Arc<NodeInner>, wire: Box<dyn Wire>) {
 
 /// What a connection is for.
 enum Admission {
-    New,
+    /// A session that begins, under this number.
+    New { session: u64 },
     /// A session that lacks one, and that has taken so many frames over its former ones.
-    Resumed {
-        session: Arc<Session>,
-        epoch: u64,
-        received: u64,
-    },
+    Resumed { session: Arc<Session>, epoch: u64, received: u64 },
 }
 
 /// Whether a dialler may have this connection. The rendezvous waits for its go.
@@ -108,12 +108,19 @@ async fn admit(
         return Err(Refusal::ShuttingDown);
     }
     let known = node.sessions.open(peer);
+    let new = Admission::New { session: node.random() };
     let admission = match (relation, known) {
         (Relation::Resume { session: key, connections, .. }, Some(session))
             if session.key == key =>
         {
             let parked = parked(node, &session, connections).await?;
             Admission::Resumed { session, epoch: parked.epoch, received: parked.received }
+        }
+        // It has gone, and its word was lost with the connection: nothing ever came of it here.
+        (Relation::Resume { session, .. }, None)
+            if node.sessions.has_offered(node, peer, session) =>
+        {
+            Admission::New { session }
         }
         (Relation::Resume { .. }, _) => return Err(Refusal::NoSuchSession),
         (Relation::Unknown | Relation::Fresh { .. }, Some(session))
@@ -125,12 +132,12 @@ async fn admit(
         }
         // The new one replaces it once the dialler goes: if it has that session after all, it does
         // not.
-        (Relation::Unknown | Relation::Fresh { .. }, Some(_)) => Admission::New,
+        (Relation::Unknown | Relation::Fresh { .. }, Some(_)) => new,
         (Relation::Unknown | Relation::Fresh { .. }, None) => {
             if node.sessions.count() >= node.limits.sessions_max {
                 return Err(Refusal::Full);
             }
-            Admission::New
+            new
         }
     };
     match node.sessions.greeted(peer, token) {
@@ -171,10 +178,16 @@ fn connected(
     // If another connection was first, this one is dropped.
     let Some(opening) = node.sessions.confirmed(peer, token) else { return };
     match admission {
-        Admission::New => {
+        Admission::New { .. } => {
+            let relation = shaken.relation;
             let beginning = Beginning { shaken, dialled: None };
             match node.sessions.begin(node, beginning) {
-                Ok(_) => opening.opened(),
+                Ok(session) => {
+                    if let Relation::Resume { connections, .. } = relation {
+                        session.made_by(connections);
+                    }
+                    opening.opened();
+                }
                 Err(error) => tracing::warn!(%peer, %error, "no session"),
             }
         }

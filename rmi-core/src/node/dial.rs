@@ -5,16 +5,21 @@ use std::time::Duration;
 
 use rmi_gc::NodeId;
 use rmi_transport::{Endpoint, HandshakeError, Refusal, Relation, Transport};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::NodeInner;
 use crate::error::{Error, ErrorKind, Executed, Result};
 use crate::reference::Identity;
 use crate::session::{Beginning, Session};
 
-/// For how long a home that could not be dialled is not dialled again for a call that has
-/// another way.
+/// For how long a home that could not be dialled is not dialled again, for a call that has another
+/// way. One that has none waits for a part of the lease, so that calls in a row do not wait for one
+/// attempt each.
 const UNREACHABLE_FOR: Duration = Duration::from_secs(5);
+const UNREACHABLE_PER_LEASE: u32 = 4;
+
+/// So many connections in a row may break while hands are shaken before that is an error.
+const BROKEN_MAX: u32 = 3;
 
 /// Endpoints and unreachable homes that are remembered before old ones are forgotten.
 const PLACES_MAX: usize = 1_024;
@@ -33,6 +38,8 @@ enum Dial {
     SessionWith(NodeId),
     /// Not the one that was meant.
     AnotherNode,
+    /// The connection ended while hands were shaken.
+    Broken(Error),
 }
 
 /// How long an attempt waits for the session that there should be, before the next.
@@ -86,11 +93,14 @@ impl NodeInner {
     pub(crate) async fn session_with_home(
         self: &Arc<Self>,
         identity: &Identity,
+        has_another_way: bool,
     ) -> Result<Arc<Session>> {
         let home = identity.id.home;
+        let soon = UNREACHABLE_FOR.min(self.timings.lease / UNREACHABLE_PER_LEASE);
+        let pause = if has_another_way { UNREACHABLE_FOR } else { soon };
         let unreachable = |text: String| Error::new(ErrorKind::Unreachable, text).at_peer(home);
         let failed_at = self.unreachable.get(&home).map(|at| *at);
-        if failed_at.is_some_and(|at| at.elapsed() < UNREACHABLE_FOR) {
+        if failed_at.is_some_and(|at| at.elapsed() < pause) {
             return Err(unreachable("it could not be reached a moment ago".to_owned()));
         }
         let mut failure = unreachable("it listens nowhere, and has no session with us".to_owned());
@@ -127,8 +137,14 @@ impl NodeInner {
     async fn dial(self: &Arc<Self>, endpoint: &Endpoint) -> Result<Found> {
         let until = Instant::now() + self.limits.handshake_time_max;
         let mut relation = Relation::Unknown;
+        let mut broken = 0;
         loop {
             match self.dial_once(endpoint, relation).await? {
+                Dial::Broken(error) if broken == BROKEN_MAX => return Err(error),
+                Dial::Broken(_) => {
+                    broken += 1;
+                    sleep(PAUSE_BEFORE_REDIALLING).await;
+                }
                 Dial::Found(found) => return Ok(found),
                 Dial::SessionWith(peer) => {
                     let pause = timeout(PAUSE_BEFORE_REDIALLING, self.sessions.wait_for(peer));
@@ -166,7 +182,7 @@ impl NodeInner {
             Err(HandshakeError::Refused { reason: Refusal::OtherIncarnation, .. }) => {
                 return Ok(Dial::AnotherNode);
             }
-            Err(error) => return Err(refused(&error).at_peer(endpoint)),
+            Err(error) => return broken_or_refused(&error, endpoint),
         };
         let peer = NodeId(welcome.hello().incarnation);
         if self.sessions.open(peer).is_some() {
@@ -185,7 +201,10 @@ impl NodeInner {
                 return Ok(Dial::SessionWith(peer));
             }
         };
-        let shaken = welcome.go(0).await.map_err(|error| refused(&error).at_peer(endpoint))?;
+        let shaken = match welcome.go(0).await {
+            Ok(shaken) => shaken,
+            Err(error) => return broken_or_refused(&error, endpoint),
+        };
         let beginning = Beginning { shaken, dialled: Some(endpoint.clone()) };
         let session = self.sessions.begin(self, beginning)?;
         opening.opened();
@@ -195,6 +214,24 @@ impl NodeInner {
     /// The transport that reaches an endpoint.
     pub(crate) fn transport_for(&self, endpoint: &Endpoint) -> &dyn Transport {
         self.transports.of(endpoint)
+    }
+}
+
+/// A connection that ends while hands are shaken may be made again; what the peer has said counts.
+fn broken_or_refused(error: &HandshakeError, endpoint: &Endpoint) -> Result<Dial> {
+    let refused = refused(error).at_peer(endpoint);
+    match error {
+        HandshakeError::Truncated | HandshakeError::Io(_) => Ok(Dial::Broken(refused)),
+        HandshakeError::NotRmi { .. }
+        | HandshakeError::VersionMismatch { .. }
+        | HandshakeError::CodecMismatch { .. }
+        | HandshakeError::TooLarge { .. }
+        | HandshakeError::LimitTooSmall { .. }
+        | HandshakeError::Malformed(_)
+        | HandshakeError::Refused { .. }
+        | HandshakeError::Declined { .. }
+        | HandshakeError::TimedOut { .. }
+        | _ => Err(refused),
     }
 }
 

@@ -128,17 +128,21 @@ fn look(node: &Arc<NodeInner>) {
 /// Bridges that came by others since the last look, and that no call has had adopted. One without
 /// a session with its home waits for the next one.
 fn adopt_the_idle(node: &Arc<NodeInner>) {
-    let mut homeless = Vec::new();
-    for id in node.sessions.wanted.take_by_others() {
-        let Some(identity) = node.table.is_indirect(id) else { continue };
-        if node.sessions.open(id.home).is_some() {
-            node.table.adoption_wanted(id, &node.sessions);
-        } else {
-            homeless.push(id);
-            search(node, &identity, Wish::Idle);
-        }
+    let by_others = node.sessions.wanted.take_by_others();
+    let homeless = by_others.into_iter().filter(|id| !wants_adoption(node, *id));
+    node.sessions.wanted.put_back(homeless.collect::<Vec<_>>());
+}
+
+/// Has the home asked to count this node as a holder, unless it does. False if there is no session
+/// with it: it is searched once, and whoever waits is told to look again.
+fn wants_adoption(node: &Arc<NodeInner>, id: ObjectId) -> bool {
+    let Some(identity) = node.table.is_indirect(id) else { return true };
+    if node.sessions.open(id.home).is_some() {
+        node.table.adoption_wanted(id, &node.sessions);
+        return true;
     }
-    node.sessions.wanted.put_back(homeless);
+    search(node, &identity, Wish::Once);
+    false
 }
 
 fn search_homes(node: &Arc<NodeInner>) {
@@ -152,7 +156,7 @@ enum Wish {
     /// For as long as there are orphans.
     Orphans,
     /// One attempt.
-    Idle,
+    Once,
 }
 
 /// Looks for the home in a task of its own, unless one does already.
@@ -165,9 +169,15 @@ fn search(node: &Arc<NodeInner>, identity: &Arc<Identity>, wish: Wish) {
     node.clone().spawn(async move {
         match wish {
             Wish::Orphans => search_for_orphans(&node, identity).await,
-            Wish::Idle => drop(node.session_with_home(&identity).await),
+            Wish::Once => {
+                if node.session_with_home(&identity, false).await.is_err() {
+                    // Whoever waits does not dial again at once.
+                    sleep(node.keeper.every).await;
+                }
+            }
         }
         node.keeper.state.lock().searched.remove(&home);
+        node.sessions.wanted.look_again.notify_waiters();
         // Whoever became an orphan while the search was ending.
         if node.table.orphan_of(home).is_some() && !node.is_down() {
             sleep(node.keeper.every).await;
@@ -187,7 +197,7 @@ async fn search_for_orphans(node: &Arc<NodeInner>, mut identity: Arc<Identity>) 
         let _ = timeout(pause, node.sessions.wait_for(home)).await;
         let found = match node.sessions.open(home) {
             Some(session) => Ok(session),
-            None => node.session_with_home(&identity).await,
+            None => node.session_with_home(&identity, false).await,
         };
         match found {
             Ok(_) => return node.table.home_session_opened(home, &node.sessions),
@@ -210,14 +220,21 @@ impl NodeInner {
     ///
     /// `Disconnected`, with `Executed::No`: one of them is lost to this node, or its path stays in
     /// doubt for longer than its adoption could take.
-    pub(crate) async fn may_pass_on(&self, objects: &[ObjectId], to: NodeId) -> Result<()> {
+    pub(crate) async fn may_pass_on(
+        self: &Arc<Self>,
+        objects: &[ObjectId],
+        to: NodeId,
+    ) -> Result<()> {
         let settled = self.wait_for_entries(|| {
             let forwarding = |id: &ObjectId| self.table.forwarding(*id, to, &self.sessions);
             let mut all = Some(Ok(()));
             for object in objects {
                 match forwarding(object) {
                     Forwarding::Now => {}
-                    Forwarding::AfterAdoption => all = None,
+                    Forwarding::AfterAdoption => {
+                        wants_adoption(self, *object);
+                        all = None;
+                    }
                     Forwarding::Never => return Some(Err(*object)),
                 }
             }
@@ -234,9 +251,20 @@ impl NodeInner {
     }
 
     /// Waits until the home has answered for these objects (`Policy::Listing`).
-    pub(crate) async fn may_be_used(&self, objects: &[ObjectId]) -> std::result::Result<(), ()> {
-        let waits = |id: &ObjectId| self.table.still_waits(*id);
-        self.wait_for_entries(|| (!objects.iter().any(waits)).then_some(())).await.ok_or(())
+    pub(crate) async fn may_be_used(
+        self: &Arc<Self>,
+        objects: &[ObjectId],
+    ) -> std::result::Result<(), ()> {
+        let waits = |id: &ObjectId| {
+            let waits = self.table.still_waits(*id);
+            if waits {
+                wants_adoption(self, *id);
+            }
+            waits
+        };
+        // Each of them is looked at, so that all are asked for at once.
+        let settled = || (objects.iter().filter(|id| waits(id)).count() == 0).then_some(());
+        self.wait_for_entries(settled).await.ok_or(())
     }
 
     async fn wait_for_entries<T>(&self, look: impl Fn() -> Option<T>) -> Option<T> {

@@ -14,23 +14,31 @@ use rmi_transport::{Call, Outcome};
 
 use super::receive::Received;
 use super::{Session, Violation};
-use crate::call::ReceivedCall;
+use crate::call::{Aim, ReceivedCall};
 use crate::error::{Error, ErrorKind};
 use crate::node::NodeInner;
+use crate::reference::{Identity, Untyped};
 
 /// What a frame is about, its references accounted for.
 pub(super) enum Held {
-    Call(Call, Bytes, Received),
+    Call {
+        call: ReceivedCall,
+        /// Its caller may let go of whom it called before it runs.
+        aim: Aim,
+        /// Keeps the bridge that it is to be relayed by.
+        keeps: Option<Untyped>,
+        waits: bool,
+        /// It was looked at, and could not be passed on yet to that node.
+        to: Option<NodeId>,
+    },
     Answer(u64, Outcome, Bytes, Received),
-    /// A call that was looked at, and could not be passed on yet to that node.
-    Again(ReceivedCall, NodeId),
 }
 
 impl Held {
     fn waits(&self) -> bool {
         match self {
-            Held::Call(_, _, received) | Held::Answer(_, _, _, received) => received.waits,
-            Held::Again(..) => true,
+            Held::Call { waits, .. } => *waits,
+            Held::Answer(_, _, _, received) => received.waits,
         }
     }
 
@@ -38,10 +46,8 @@ impl Held {
     /// whom.
     fn objects(&self) -> (Vec<ObjectId>, Option<NodeId>) {
         let (references, to) = match self {
-            Held::Call(_, _, received) | Held::Answer(_, _, _, received) => {
-                (received.references(), None)
-            }
-            Held::Again(call, to) => (&call.arguments.references, Some(*to)),
+            Held::Call { call, to, .. } => (&call.arguments.references, *to),
+            Held::Answer(_, _, _, received) => (received.references(), None),
         };
         (references.iter().map(|reference| reference.id()).collect(), to)
     }
@@ -74,14 +80,31 @@ impl Session {
         Ok(())
     }
 
+    pub(super) fn hold_call(
+        self: &Arc<Self>,
+        node: &Arc<NodeInner>,
+        head: Call,
+        payload: Bytes,
+        received: Received,
+    ) -> Result<(), Violation> {
+        let aim = self.aim(node, &head)?;
+        let keeps = keeper_of(node, &aim);
+        let waits = received.waits;
+        let call = received.into_call(head, payload);
+        self.hold(node, Held::Call { call, aim, keeps, waits, to: None })
+    }
+
     /// A call that is relayed could not be passed on yet.
     pub(crate) fn hold_relayed(
         self: &Arc<Self>,
         node: &Arc<NodeInner>,
         call: ReceivedCall,
+        identity: &Arc<Identity>,
         to: NodeId,
     ) {
-        self.put(node, Held::Again(call, to));
+        let aim = Aim::Elsewhere(Arc::clone(identity));
+        let keeps = keeper_of(node, &aim);
+        self.put(node, Held::Call { call, aim, keeps, waits: true, to: Some(to) });
     }
 
     fn put(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) {
@@ -89,8 +112,8 @@ impl Session {
             let mut queue = self.holding.queue.lock();
             match body {
                 // It was the first, and is still.
-                again @ Held::Again(..) => queue.push_front(again),
-                body @ (Held::Call(..) | Held::Answer(..)) => queue.push_back(body),
+                again @ Held::Call { to: Some(_), .. } => queue.push_front(again),
+                body @ (Held::Call { .. } | Held::Answer(..)) => queue.push_back(body),
             }
             !self.holding.is_holding.swap(true, Ordering::AcqRel)
         };
@@ -124,11 +147,14 @@ impl Session {
 
     fn take_held(self: &Arc<Self>, node: &Arc<NodeInner>, body: Held) -> Result<(), Violation> {
         match body {
-            Held::Call(head, payload, received) => self.take_call(node, head, payload, received),
+            Held::Call { call, aim, keeps, .. } => {
+                let run = self.run_call(call, |call| self.carry_out(node, call, aim));
+                drop(keeps);
+                run
+            }
             Held::Answer(call, outcome, payload, received) => {
                 self.take_answer(node, call, outcome, payload, received)
             }
-            Held::Again(call, _) => self.dispatch(node, call),
         }
     }
 
@@ -147,5 +173,15 @@ impl Session {
     /// How many bodies are held.
     pub(crate) fn held(&self) -> usize {
         self.holding.queue.lock().len()
+    }
+}
+
+fn keeper_of(node: &Arc<NodeInner>, aim: &Aim) -> Option<Untyped> {
+    match aim {
+        Aim::Elsewhere(identity) => {
+            let identity = node.table.acquire(identity.id)?;
+            Some(Untyped::counted(node, identity))
+        }
+        Aim::Node | Aim::Object(_) | Aim::Nobody(_) => None,
     }
 }

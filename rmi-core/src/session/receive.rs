@@ -92,6 +92,11 @@ impl Received {
     pub(super) fn references(&self) -> &References {
         &self.references
     }
+
+    pub(super) fn into_call(self, head: Call, payload: Bytes) -> ReceivedCall {
+        let Received { references, broken, .. } = self;
+        ReceivedCall { head, arguments: Arguments { payload, references }, broken }
+    }
 }
 
 /// So many adoptions wait to be confirmed at most, so that they fit in any frame.
@@ -127,8 +132,11 @@ impl Session {
         }
         let holds = self.is_holding() || received.waits;
         match body {
-            Body::Call(head) if holds => self.hold(node, Held::Call(head, payload, received))?,
-            Body::Call(head) => self.take_call(node, head, payload, received)?,
+            Body::Call(head) if holds => self.hold_call(node, head, payload, received)?,
+            Body::Call(head) => {
+                let call = received.into_call(head, payload);
+                self.run_call(call, |call| self.dispatch(node, call))?;
+            }
             Body::Answer { call, outcome } if holds => {
                 self.hold(node, Held::Answer(call, outcome, payload, received))?;
             }
@@ -143,19 +151,16 @@ impl Session {
         Ok(Next::GoOn)
     }
 
-    pub(super) fn take_call(
+    /// Runs a call whose number is free.
+    pub(super) fn run_call(
         self: &Arc<Self>,
-        node: &Arc<NodeInner>,
-        head: Call,
-        payload: Bytes,
-        received: Received,
+        call: ReceivedCall,
+        run: impl FnOnce(ReceivedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        if self.incoming.is_running(head.call) {
-            return Err(Violation::CallNumberInUse(head.call));
+        if self.incoming.is_running(call.head.call) {
+            return Err(Violation::CallNumberInUse(call.head.call));
         }
-        let Received { references, broken, .. } = received;
-        let arguments = Arguments { payload, references };
-        self.dispatch(node, ReceivedCall { head, arguments, broken })
+        run(call)
     }
 
     fn take_acknowledgement(&self, node: &NodeInner, ack: u64) -> Result<(), Violation> {

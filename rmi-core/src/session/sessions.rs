@@ -1,5 +1,6 @@
 //! The sessions of a node: at most one for each incarnation of a peer.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -7,6 +8,7 @@ use parking_lot::Mutex;
 use rmi_gc::NodeId;
 use rmi_transport::{Refusal, Rendezvous, Verdict};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::errands::Wanted;
 use super::{Beginning, Session, drive};
@@ -20,6 +22,9 @@ pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
     /// Those that have not been given up, with a connection or without.
     by_peer: Map<NodeId, Arc<Session>>,
+    /// Sessions that peers were offered, whose word to begin has not come: it may be lost with its
+    /// connection, and then the peer resumes what never began here.
+    offered: Mutex<BTreeMap<NodeId, Offer>>,
     /// Held while a peer is given up, so that no new session with it begins halfway: what that one
     /// counts would be taken for the old one's. Taken before all locks of the table.
     turnover: Mutex<()>,
@@ -34,6 +39,7 @@ impl Sessions {
         Self {
             rendezvous: Mutex::new(Rendezvous::new(own.0)),
             by_peer: surroundings.map(),
+            offered: Mutex::default(),
             turnover: Mutex::default(),
             changed: Notify::new(),
             wanted: Wanted::default(),
@@ -84,6 +90,25 @@ impl Sessions {
         }
     }
 
+    /// As acceptor: the peer is told that a new session goes under this number.
+    pub(crate) fn offer(&self, node: &NodeInner, peer: NodeId, session: u64) {
+        let (now, kept) = (Instant::now(), node.timings.detection + node.timings.lease);
+        let mut offered = self.offered.lock();
+        offered.retain(|_, offer| now.duration_since(offer.at) < kept);
+        if offered.len() < node.limits.sessions_max {
+            offered.insert(peer, Offer { session, at: now });
+        }
+    }
+
+    /// Whether the peer may begin the session of this number, though it says that it resumes it.
+    pub(crate) fn has_offered(&self, node: &NodeInner, peer: NodeId, session: u64) -> bool {
+        let kept = node.timings.detection + node.timings.lease;
+        let offered = self.offered.lock();
+        offered
+            .get(&peer)
+            .is_some_and(|offer| offer.session == session && offer.at.elapsed() < kept)
+    }
+
     /// As acceptor: the hand-shake came to nothing.
     pub(crate) fn abandoned(&self, peer: NodeId, token: u64) {
         self.rendezvous.lock().abandoned(peer.0, token);
@@ -110,6 +135,7 @@ impl Sessions {
         let session = Session::new(beginning, node.limits.bytes_buffered_max)
             .map_err(|error| Error::new(ErrorKind::Protocol, error.to_string()))?;
         let session = Arc::new(session);
+        self.offered.lock().remove(&session.peer);
         let before = self.by_peer.get(&session.peer).map(|before| Arc::clone(&before));
         if let Some(before) = before {
             let text = "the peer has begun another session";
@@ -172,6 +198,12 @@ impl Sessions {
         tracing::info!(peer = %session.peer_name, "session ended");
         reaper::reap(freed);
     }
+}
+
+/// What a hand-shake may have told the peer.
+struct Offer {
+    session: u64,
+    at: Instant,
 }
 
 /// The rendezvous has opened this connection; unless something comes of it, it is closed again.

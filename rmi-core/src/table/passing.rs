@@ -40,7 +40,10 @@ impl Table {
                 let cell = place.get_mut();
                 let fate = cell.step(errands, |gc| gc.reference_received(id, from, index))?;
                 debug_assert_eq!(fate, Fate::Kept, "there is one more handle");
-                Ok(Arrived { identity: Arc::clone(&cell.identity), waits: self.waits(&cell.gc) })
+                Ok(Arrived {
+                    identity: Arc::clone(&cell.identity),
+                    waits: self.waits(id, &cell.gc),
+                })
             }
             Place::Vacant(_) if id.home == self.own => Err(PeerMisbehaved::DescribedOurOwn(id)),
             Place::Vacant(place) => {
@@ -57,7 +60,7 @@ impl Table {
                 if id.home != from {
                     errands.came_by_others(id);
                 }
-                Ok(Arrived { waits: self.waits(&cell.gc), identity })
+                Ok(Arrived { waits: self.waits(id, &cell.gc), identity })
             }
         }
     }

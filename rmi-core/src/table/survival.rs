@@ -167,18 +167,21 @@ impl Table {
     }
 
     /// May the user of this reference have it only after the home's answer?
-    pub(super) fn waits(&self, gc: &Entry) -> bool {
+    pub(super) fn waits(&self, id: ObjectId, gc: &Entry) -> bool {
         match gc {
-            Entry::Bridge(bridge) if self.policy == Policy::Listing => {
-                matches!(bridge.standing(), Standing::Adopting { .. })
-            }
+            Entry::Bridge(bridge) if self.policy == Policy::Listing => match bridge.standing() {
+                Standing::Adopting { .. } => true,
+                // It was not asked for: there was no session with the home.
+                Standing::Confirmed => bridge.parent().is_some_and(|by| by.peer != id.home),
+                Standing::Suspect | Standing::Broken => false,
+            },
             Entry::Bridge(_) | Entry::Home(_) => false,
         }
     }
 
     /// Is the user of this reference still waiting for the home's answer?
     pub(crate) fn still_waits(&self, id: ObjectId) -> bool {
-        self.entries.get(&id).is_some_and(|cell| self.waits(&cell.gc))
+        self.entries.get(&id).is_some_and(|cell| self.waits(id, &cell.gc))
     }
 
     /// One step of every bridge, which keeps it.
