@@ -191,6 +191,8 @@ impl Default for RelayedHolds {
 impl RelayedHolds {
     /// The child is inside; if it has gone meanwhile, it is outside again.
     fn entered(&self, hold: Hold) {
+        // Declared first, so that it is dropped behind the lock: a reference is in it.
+        let _dead;
         let mut holds = self.0.lock();
         let Some(holds) = &mut *holds else {
             drop(holds);
@@ -199,7 +201,7 @@ impl RelayedHolds {
         // A hold of the same thread by another way has died with that way's session.
         match holds.iter_mut().find(|known| known.is(hold.reference.id(), hold.thread)) {
             Some(known) if Arc::ptr_eq(&known.way.session, &hold.way.session) => known.times += 1,
-            Some(known) => *known = hold,
+            Some(known) => _dead = std::mem::replace(known, hold),
             None => holds.push(hold),
         }
     }

@@ -134,7 +134,9 @@ impl Session {
                 tracing::debug!(peer = %self.peer_name, "references stay in doubt");
             }
             if !self.is_open() {
-                self.holding.queue.lock().clear();
+                // What it held is let go behind the lock: references are in it.
+                let held = std::mem::take(&mut *self.holding.queue.lock());
+                drop(held);
             }
             let Some(body) = self.holding.queue.lock().pop_front() else { continue };
             if let Err(violation) = self.take_held(node, body) {
