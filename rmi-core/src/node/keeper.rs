@@ -91,11 +91,13 @@ impl Keeper {
 /// Runs until the node has ended.
 pub(super) async fn keep(node: Arc<NodeInner>) {
     node.tell_every(node.keeper.every, &node);
+    let wanted = &node.sessions.wanted;
     loop {
         tokio::select! {
             biased;
-            () = node.down.wait() => return,
-            () = node.sessions.wanted.home.notified() => search_homes(&node),
+            () = node.down.wait() => return wanted.look_again.notify_waiters(),
+            () = wanted.settled.notified() => wanted.look_again.notify_waiters(),
+            () = wanted.home.notified() => search_homes(&node),
             () = node.keeper.look.notified() => look(&node),
         }
     }

@@ -19,6 +19,8 @@ pub(crate) struct Wanted {
     /// Told when a home is wanted.
     pub(crate) home: Notify,
     /// Told when sends that wait for an entry may go on, or fail.
+    pub(crate) settled: Notify,
+    /// Tells those who wait, behind all locks.
     pub(crate) look_again: Notify,
 }
 
@@ -69,7 +71,8 @@ impl Errands for Sessions {
     }
 
     fn look_again(&self) {
-        self.wanted.look_again.notify_waiters();
+        // Those who wait are woken by the keeper: their wakers are foreign code.
+        self.wanted.settled.notify_one();
     }
 
     fn want_home(&self, identity: &Arc<Identity>) {
