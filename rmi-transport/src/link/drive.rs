@@ -132,7 +132,8 @@ impl Link {
             return if self.is_closed() { Event::Closed } else { told() };
         };
         if loss.has_last_words {
-            match self.reading.lock().poll(cx, into) {
+            let read = self.reading.lock().poll(cx, into);
+            match read {
                 Poll::Ready(Ok(count)) if count > 0 => {
                     self.sending.lock().loss = Some(loss);
                     return Event::Read(count);
