@@ -42,6 +42,8 @@ struct State {
     estates: Vec<Millis>,
     /// Homes that are being dialled, because they have orphans here.
     searched: HashMap<NodeId, ()>,
+    /// The node is at its end: estates are over at once.
+    keeps_none: bool,
 }
 
 impl Keeper {
@@ -49,7 +51,8 @@ impl Keeper {
         let looks = (timings.heartbeat / LOOKS_PER_HEARTBEAT).min(timings.grace / LOOKS_PER_GRACE);
         let every = looks.max(LOOK_LEAST);
         let clock = Clock::new(millis(every));
-        let state = State { clock, estates: Vec::new(), searched: HashMap::new() };
+        let (estates, searched) = (Vec::new(), HashMap::new());
+        let state = State { clock, estates, searched, keeps_none: false };
         let look = Notify::new();
         Self { began: Instant::now(), every, timings, look, state: Mutex::new(state) }
     }
@@ -60,6 +63,15 @@ impl Keeper {
         let until = state.clock.awake(self.now()).plus(millis(self.timings.grace));
         state.estates.push(until);
         until
+    }
+
+    /// From now on nobody looks after estates.
+    pub(super) fn keep_no_estates(&self) {
+        self.state.lock().keeps_none = true;
+    }
+
+    pub(crate) fn keeps_estates(&self) -> bool {
+        !self.state.lock().keeps_none
     }
 
     /// Now, on the clock of the estates' deadlines.

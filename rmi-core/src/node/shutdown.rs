@@ -99,7 +99,9 @@ impl NodeInner {
             let reason = Error::new(ErrorKind::ShutDown, "this node was shut down");
             self.sessions.give_up(self, &session, reason);
         }
-        // Nobody will turn to this node any more: what peers held is kept no longer.
+        // Nobody will turn to this node any more: what peers held is kept no longer, nor what a peer
+        // held that somebody else is just giving up.
+        self.keeper.keep_no_estates();
         reaper::reap(self.table.expire(Millis(u64::MAX), &self.sessions));
         self.down.set();
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
-use rmi_gc::NodeId;
+use rmi_gc::{Millis, NodeId};
 use rmi_transport::{Refusal, Rendezvous, Verdict};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -178,7 +178,7 @@ impl Sessions {
 
     fn settle(&self, node: &Arc<NodeInner>, session: &Arc<Session>) {
         let same = |_: &NodeId, known: &Arc<Session>| Arc::ptr_eq(known, session);
-        let freed = {
+        let mut freed = {
             // Whoever comes second waits until the first is through.
             let _turnover = self.turnover.lock();
             match self.by_peer.remove_if(&session.peer, same) {
@@ -190,6 +190,11 @@ impl Sessions {
                 None => return,
             }
         };
+        // Looked at behind the estate's beginning, so that the end of the node either finds it or is
+        // seen here.
+        if !node.keeper.keeps_estates() {
+            freed.extend(node.table.expire(Millis(u64::MAX), self));
+        }
         for object in node.table.objects() {
             object.monitor.holder_gone(Holder::Session(session.serial));
         }
