@@ -99,7 +99,7 @@ pub use rmi_macros::remote;
 /// The collector, to look at and to choose.
 pub mod gc {
     pub use rmi_core::gc::{
-        BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State,
+        BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State, dot,
     };
     pub use rmi_core::node::{Gc, Holder, Holders};
 }

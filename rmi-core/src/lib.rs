@@ -51,7 +51,7 @@ pub mod transport {
 /// The collector's public types.
 pub mod gc {
     pub use rmi_gc::{
-        BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State,
+        BridgeInit, EntrySnapshot, ExportIndex, Parent, Policy, Snapshot, Standing, State, dot,
     };
 }
 

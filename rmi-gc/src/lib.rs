@@ -16,6 +16,7 @@ mod adoption;
 mod bridge;
 mod collector;
 mod counts;
+mod dot;
 mod entry;
 mod estate;
 mod fate;
@@ -39,6 +40,7 @@ mod time;
 
 pub use bridge::{Bridge, Parent, RECEIVED_MAX, Standing};
 pub use collector::{Collector, Draft, Effects, Rules};
+pub use dot::dot;
 pub use entry::Entry;
 pub use fate::{CannotForward, Fate, Release, Sent};
 pub use frame::{Frame, Notice, WireReference, WireRelease};
