@@ -173,7 +173,10 @@ impl Collector {
                     return Err(error);
                 }
             }
-            if matches!(draft.sent.last(), Some((_, Sent::YoursByKey))) {
+            let by_key = matches!(draft.sent.last(), Some((_, Sent::YoursByKey)));
+            #[cfg(feature = "mutants")]
+            let by_key = by_key && self.pins(object);
+            if by_key {
                 self.session(to).ledger.pinned(draft.frame.number, object);
             }
         }

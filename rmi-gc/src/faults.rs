@@ -70,6 +70,12 @@ impl Collector {
         )
     }
 
+    /// `peer` asked to be adopted for `object`, under a key that is wrong (rule 8). Whoever checks keys says so, and the notice
+    /// comes no further.
+    pub fn denied(&mut self, peer: NodeId, object: ObjectId) {
+        self.session(peer).ledger.owe_gone(object);
+    }
+
     /// This process slept for longer than the grace (rule 18).
     pub fn slept(&mut self) -> Effects {
         let mut effects = self.each(|_, entry, _| entry.slept());

@@ -10,6 +10,8 @@ pub enum Mutant {
     OrphanForwards,
     /// Every entry that is passed on gets the same number.
     IndexReused,
+    /// A reference to the home, which is not the parent, pins nothing.
+    NoPin,
     /// Pins for a peer that is given up are let go.
     PinsGoAtOnce,
     /// A bridge whose parent is given up keeps it.
@@ -45,6 +47,17 @@ impl Collector {
         {
             bridge.standing = Standing::Confirmed;
         }
+    }
+
+    /// Whether the reference that was just named pins its entry.
+    pub(crate) fn pins(&mut self, object: ObjectId) -> bool {
+        let lets_go = self.mutant(Mutant::NoPin);
+        if let Entry::Bridge(bridge) = self.held(object)
+            && lets_go
+        {
+            let _ = bridge.pins.take(object.home, 1);
+        }
+        !lets_go
     }
 
     pub(crate) fn before_giving_up(&mut self, peer: NodeId) {

@@ -1,17 +1,22 @@
 //! What may happen next.
 
-use rmi_gc::{Forwarding, NodeId, ObjectId, Standing};
+use std::collections::BTreeSet;
+
+use rmi_gc::{EntrySnapshot, Forwarding, NodeId, ObjectId, Standing};
 
 use crate::faults::Fault;
 use crate::space::{Model, State, pairs};
-use crate::world::{A, Action, World};
+use crate::world::{Action, World, next_incarnation};
 
 impl Model {
     /// Whether nothing can happen any more.
     pub(crate) fn is_over(&self, state: &State) -> bool {
         // What most states have, and what is quick to see.
-        let under_way = |(from, to)| may_arrive(&state.world, from, to);
-        if pairs(&state.world).any(under_way) {
+        let world = &state.world;
+        let living = || world.nodes().filter(|node| world.is_alive(*node));
+        if pairs(world).any(|(from, to)| may_arrive(world, from, to))
+            || living().any(|node| self.may_drop_any(state, node))
+        {
             return false;
         }
         let mut actions = Vec::new();
@@ -24,8 +29,12 @@ impl Model {
             return;
         }
         let world = &state.world;
-        for node in world.nodes().filter(|node| world.is_alive(*node)) {
-            self.possible_at(state, node, actions);
+        for node in world.nodes() {
+            if world.is_alive(node) {
+                self.possible_at(state, node, actions);
+            } else if state.left.restarts > 0 && !is_replaced(world, node) {
+                actions.push(Action::Restart { node });
+            }
         }
         for (from, to) in pairs(world).filter(|(_, to)| world.is_alive(*to)) {
             self.possible_between(state, from, to, actions);
@@ -34,34 +43,49 @@ impl Model {
 
     fn possible_at(&self, state: &State, node: NodeId, actions: &mut Vec<Action>) {
         let world = &state.world;
-        for object in self.objects().filter(|object| self.may_drop(state, node, *object)) {
-            actions.push(Action::Drop { node, object });
+        for object in world.objects().iter().filter(|object| self.may_drop(state, node, **object)) {
+            actions.push(Action::Drop { node, object: *object });
         }
         let here = world.node(node);
         let over = is_settled(world) || self.setup.fault == Some(Fault::GraceTooShort);
         if here.next_deadline().is_some() && over {
             actions.push(Action::Expire { node });
         }
-        let bridges = here.snapshot().bridges;
-        if state.left.crashes > 0 && (node != A || self.setup.home_crashes) {
+        if state.left.crashes > 0 && (self.setup.home_crashes || !is_home(world, node)) {
             actions.push(Action::Crash { node });
         }
+        if self.setup.thief == Some(node) {
+            self.possible_guesses(state, node, actions);
+        }
+        let bridges = here.snapshot().bridges;
         if state.left.sleeps > 0 && !bridges.is_empty() {
             actions.push(Action::Oversleep { node });
         }
         if state.left.leaves > 0 && bridges.iter().any(|bridge| !bridge.children.is_empty()) {
             actions.push(Action::Leave { node });
         }
-        let hopeful = bridges.iter().any(|bridge| bridge.standing != Standing::Broken);
-        if !world.is_alive(A) && world.is_closed(node, A) && hopeful {
-            actions.push(Action::Learn { node, home: A });
+        let hopeful = bridges.iter().filter(|bridge| bridge.standing != Standing::Broken);
+        let homes: BTreeSet<NodeId> = hopeful.map(|bridge| bridge.id.home).collect();
+        for home in homes.into_iter().filter(|home| self.may_learn_of(world, node, *home)) {
+            actions.push(Action::Learn { node, home });
         }
-        for bridge in bridges {
-            let far = bridge.parent.is_some_and(|parent| parent.peer != A);
-            let calm = bridge.standing == Standing::Confirmed && !here.has_given_up(A);
-            if self.setup.idle && far && calm {
-                actions.push(Action::Adopt { node, object: bridge.id });
-            }
+        if self.setup.idle {
+            let idle = bridges.iter().filter(|bridge| wants_adoption(world, node, bridge));
+            actions.extend(idle.map(|bridge| Action::Adopt { node, object: bridge.id }));
+        }
+    }
+
+    /// Whether `node` may hear that `home` is no more: from the incarnation in its place, if there will be one.
+    fn may_learn_of(&self, world: &World, node: NodeId, home: NodeId) -> bool {
+        let is_told = self.setup.budget.restarts == 0 || is_replaced(world, home);
+        !world.is_alive(home) && world.is_closed(node, home) && is_told
+    }
+
+    fn possible_guesses(&self, state: &State, thief: NodeId, actions: &mut Vec<Action>) {
+        if state.left.guesses > 0 {
+            let near = |object: &&ObjectId| state.world.is_open(thief, object.home);
+            let all = state.world.objects().iter().filter(near);
+            actions.extend(all.map(|object| Action::Guess { thief, object: *object }));
         }
     }
 
@@ -123,9 +147,10 @@ impl Model {
     }
 
     fn possible_sends(&self, state: &State, from: NodeId, to: NodeId, actions: &mut Vec<Action>) {
-        for object in self.objects().filter(|object| self.may_pass_on(state, from, to, *object)) {
+        let may = |object: &&ObjectId| self.may_pass_on(state, from, to, **object);
+        for object in state.world.objects().iter().filter(may) {
             for copies in 1..=self.setup.copies.min(state.left.sends) {
-                let objects = vec![object; usize::from(copies)];
+                let objects = vec![*object; usize::from(copies)];
                 actions.push(if self.setup.drafts {
                     Action::Draft { from, to, objects }
                 } else {
@@ -135,20 +160,43 @@ impl Model {
         }
     }
 
+    fn may_drop_any(&self, state: &State, node: NodeId) -> bool {
+        state.world.objects().iter().any(|object| self.may_drop(state, node, *object))
+    }
+
     fn may_drop(&self, state: &State, node: NodeId, object: ObjectId) -> bool {
         let kept = u32::from(self.setup.keeper == Some(node));
         handles(state, node, object) > kept
     }
 
     fn may_pass_on(&self, state: &State, node: NodeId, to: NodeId, object: ObjectId) -> bool {
+        if handles(state, node, object) == 0 || self.setup.thief == Some(to) {
+            return false;
+        }
         if self.setup.mutant == Some(rmi_gc::Mutant::OrphanForwards) {
-            return handles(state, node, object) > 0;
+            return true;
         }
         let depth_max = self.setup.policy.depth_max(self.setup.depth_max);
         let entry = state.world.node(node).entry(object);
-        handles(state, node, object) > 0
-            && entry.is_some_and(|entry| entry.forwarding(object, to, depth_max) == Forwarding::Now)
+        entry.is_some_and(|entry| entry.forwarding(object, to, depth_max) == Forwarding::Now)
     }
+}
+
+/// Whether another incarnation stands at the place of `node`.
+fn is_replaced(world: &World, node: NodeId) -> bool {
+    world.nodes().any(|other| other == next_incarnation(node))
+}
+
+fn is_home(world: &World, node: NodeId) -> bool {
+    world.objects().iter().any(|object| object.home == node)
+}
+
+/// Whether a bridge has a longer path to its home than need be, and could have another.
+fn wants_adoption(world: &World, node: NodeId, bridge: &EntrySnapshot) -> bool {
+    let home = bridge.id.home;
+    bridge.parent.is_some_and(|parent| parent.peer != home)
+        && bridge.standing == Standing::Confirmed
+        && !world.node(node).has_given_up(home)
 }
 
 /// Whether all that rule 16 leaves time for has happened: whatever can arrive has arrived, and sessions that are over are

@@ -2,10 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use rmi_gc::{Effects, News, NodeId, Notice, PeerMisbehaved};
+use rmi_gc::{Effects, Frame, News, NodeId, Notice, PeerMisbehaved};
 
 use crate::space::Model;
-use crate::world::{Action, Letter, World};
+use crate::world::{Action, Letter, World, next_incarnation};
 
 /// What is done wrong.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,6 +32,12 @@ pub(crate) enum Fault {
     RerootNotSent,
     /// A child that is told so does not tell its own children.
     RerootNotPassedOn,
+    /// Whoever asks to be adopted is, whatever the key.
+    AdoptedWithoutKey,
+    /// A node that is back after a crash is taken for the one that it was before.
+    SameIncarnation,
+    /// Frames of a node that crashed are taken for those of the new incarnation.
+    LateFramesTaken,
 }
 
 impl Model {
@@ -91,15 +97,37 @@ fn faulty_step(
             let (draft, _) = world.link_mut(*from, *to).draft.take().expect("one was begun");
             return Ok(world.node_mut(*from).abandon(draft));
         }
+        (Fault::AdoptedWithoutKey, Action::Deliver { from, to }) => {
+            if let Some(Letter::Guess(object)) = world.link(*from, *to).lane.front().cloned() {
+                world.link_mut(*from, *to).lane.pop_front();
+                let number = world.node(*to).received_from(*from).next();
+                let notices = vec![Notice::Adopt { object }];
+                return world
+                    .node_mut(*to)
+                    .receive(*from, &Frame { number, notices, ..Frame::default() });
+            }
+        }
+        (Fault::SameIncarnation, Action::Restart { node }) => {
+            world.dead.remove(node);
+            world.node_mut(*node).export();
+            return Ok(Effects::default());
+        }
         _ => {}
     }
     let effects = world.step(action)?;
     after_step(fault, world, action);
+    world.tidy();
     Ok(effects)
 }
 
 /// The faults that are done to what a step has posted.
 fn after_step(fault: Fault, world: &mut World, action: &Action) {
+    if let (Fault::LateFramesTaken, Action::Restart { node }) = (fault, action) {
+        for peer in world.nodes().collect::<Vec<_>>() {
+            let late = std::mem::take(&mut world.link_mut(*node, peer).lane);
+            world.link_mut(next_incarnation(*node), peer).lane = late;
+        }
+    }
     let (Action::Send { from, to, .. } | Action::Write { from, to } | Action::Flush { from, to }) =
         action
     else {
@@ -129,6 +157,9 @@ fn after_step(fault: Fault, world: &mut World, action: &Action) {
         | Fault::Lost
         | Fault::CountedLate
         | Fault::RerootNotPassedOn
+        | Fault::AdoptedWithoutKey
+        | Fault::SameIncarnation
+        | Fault::LateFramesTaken
         | Fault::GraceTooShort => {}
     }
 }

@@ -5,6 +5,7 @@
 mod adoption;
 mod doubt;
 mod passing;
+mod restart;
 mod script;
 mod trouble;
 #[path = "../world/mod.rs"]

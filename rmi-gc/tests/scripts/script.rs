@@ -7,7 +7,7 @@ use rmi_gc::{
     Frame, NodeId, Notice, ObjectId, ObjectIndex, PeerMisbehaved, Rules, Waiting, WireReference,
 };
 
-use crate::world::{A, Action, Letter, World};
+use crate::world::{A, Action, Letter, World, next_incarnation};
 
 /// The one object.
 pub(crate) const OBJECT: ObjectId = ObjectId { home: A, index: ObjectIndex(1) };
@@ -24,7 +24,7 @@ impl Script {
     }
 
     pub(crate) fn among(nodes: usize) -> Self {
-        Self { world: World::new(nodes, 1, Rules::default()), transcript: String::new() }
+        Self { world: World::new(nodes, &[A], Rules::default()), transcript: String::new() }
     }
 
     pub(crate) fn step(&mut self, action: Action) -> &mut Self {
@@ -62,8 +62,10 @@ impl Script {
             Action::Cut { one, other } => format!("{one} and {other} lose their connection"),
             Action::Heal { one, other } => format!("{one} and {other} have a connection again"),
             Action::Crash { node } => format!("{node} crashes"),
+            Action::Restart { node } => format!("{} is back as {}", node, next_incarnation(*node)),
             Action::Learn { node, home } => format!("{node} learns that {home} is no more"),
             Action::Adopt { node, object } => format!("{node} wants to be adopted for {object}"),
+            Action::Guess { thief, object } => format!("{thief} guesses the key of {object}"),
             Action::Leave { node } => format!("{node} is about to leave"),
             Action::Oversleep { node } => format!("{node} slept for longer than the grace"),
             Action::Expire { node } => format!("at {node}, the grace is over"),
@@ -154,6 +156,23 @@ impl Script {
         self
     }
 
+    /// A node that crashed is back, and has another name from now on.
+    pub(crate) fn restart(&mut self, node: NodeId) -> &mut Self {
+        self.step(Action::Restart { node })
+    }
+
+    pub(crate) fn learn(&mut self, node: NodeId, home: NodeId) -> &mut Self {
+        self.step(Action::Learn { node, home })
+    }
+
+    /// A node that was given nothing asks to be adopted, and is answered.
+    pub(crate) fn guess(&mut self, thief: NodeId) -> &mut Self {
+        self.world.thief = Some(thief);
+        self.step(Action::Guess { thief, object: OBJECT })
+            .arrive(thief, OBJECT.home)
+            .flush(OBJECT.home, thief)
+    }
+
     pub(crate) fn adopt(&mut self, node: NodeId) -> &mut Self {
         self.step(Action::Adopt { node, object: OBJECT })
     }
@@ -192,12 +211,14 @@ fn number(letter: &Letter) -> String {
     match letter {
         Letter::Frame { frame, .. } => frame.number.to_string(),
         Letter::Acknowledgement(_) => String::from("an acknowledgement"),
+        Letter::Guess(_) => String::from("a guess"),
     }
 }
 
 fn letter(letter: &Letter) -> String {
     let Frame { number, ack, adopted, references, notices, releases } = match letter {
         Letter::Acknowledgement(up_to) => return format!("ack {up_to}"),
+        Letter::Guess(object) => return format!("adopt me for {object}, with a wrong key"),
         Letter::Frame { frame, .. } => frame,
     };
     let mut line = format!("{number} ack {ack}");

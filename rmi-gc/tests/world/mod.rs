@@ -1,74 +1,30 @@
 //! A few nodes and the lanes between them, for scripts and for the model.
 
-use std::collections::{BTreeSet, VecDeque};
+mod action;
+mod trouble;
 
-use rmi_gc::{
-    Collector, Draft, Effects, Frame, FrameNumber, Millis, NodeId, ObjectId, PeerMisbehaved, Rules,
-};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-/// The home of all objects, and its holders.
+use rmi_gc::{Collector, Draft, Effects, NodeId, ObjectId, PeerMisbehaved, Rules};
+
+pub(crate) use action::{Action, Letter};
+pub(crate) use trouble::next_incarnation;
+
+/// The home of all objects, unless others are named, and its holders.
 pub(crate) const A: NodeId = NodeId(0xa);
 pub(crate) const B: NodeId = NodeId(0xb);
 pub(crate) const C: NodeId = NodeId(0xc);
 pub(crate) const D: NodeId = NodeId(0xd);
 
-/// What travels in a lane.
-#[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Letter {
-    /// A frame, and what its references were meant to name.
-    Frame { frame: Frame, meant: Vec<ObjectId> },
-    /// An acknowledgement without a frame.
-    Acknowledgement(FrameNumber),
-}
-
-/// One step of the world.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Action {
-    /// A message with references is sent, all at once.
-    Send { from: NodeId, to: NodeId, objects: Vec<ObjectId> },
-    /// A message with references is begun.
-    Draft { from: NodeId, to: NodeId, objects: Vec<ObjectId> },
-    /// The message that was begun is let go.
-    Write { from: NodeId, to: NodeId },
-    /// The message that was begun certainly never leaves.
-    RollBack { from: NodeId, to: NodeId },
-    /// The oldest letter of a lane arrives.
-    Deliver { from: NodeId, to: NodeId },
-    /// A local handle is dropped.
-    Drop { node: NodeId, object: ObjectId },
-    /// Owed releases leave by themselves.
-    Flush { from: NodeId, to: NodeId },
-    /// What arrived is acknowledged without a frame.
-    Acknowledge { from: NodeId, to: NodeId },
-    /// A node gives up a session. Its peer does not know yet, and may receive what is under way.
-    GiveUp { by: NodeId, peer: NodeId },
-    /// The peer notices. There is no session any more.
-    Notice { node: NodeId, peer: NodeId },
-    /// There is a session again.
-    Open { one: NodeId, other: NodeId },
-    /// The connection of a session is lost, and both sides know.
-    Cut { one: NodeId, other: NodeId },
-    /// The session has a connection again.
-    Heal { one: NodeId, other: NodeId },
-    /// A node is no more. What it sent is still under way.
-    Crash { node: NodeId },
-    /// A node learns that a home is no more.
-    Learn { node: NodeId, home: NodeId },
-    /// A node wants to be adopted, because it is idle.
-    Adopt { node: NodeId, object: ObjectId },
-    /// A node asks its children to be adopted, as it is about to leave.
-    Leave { node: NodeId },
-    /// A node slept for longer than the grace.
-    Oversleep { node: NodeId },
-    /// The grace of all estates at a node is over.
-    Expire { node: NodeId },
-}
-
 /// All there is.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct World {
-    nodes: Vec<Collector>,
-    links: Vec<Vec<Link>>,
+    nodes: Vec<Arc<Collector>>,
+    /// Directions in which there is something to tell; no other is here, so that equal worlds are equal.
+    links: BTreeMap<(NodeId, NodeId), Link>,
+    /// All objects there ever were.
+    objects: Vec<ObjectId>,
     /// Objects that were dropped at home, each as often as it was.
     pub(crate) freed: Vec<ObjectId>,
     /// Pairs whose session lacks a connection.
@@ -76,9 +32,12 @@ pub(crate) struct World {
     /// Pairs without a session.
     closed: BTreeSet<(NodeId, NodeId)>,
     pub(crate) dead: BTreeSet<NodeId>,
-    /// Nodes that were cut off from the home when some grace was over, and have not been adopted since: the only ones that
-    /// may lose a reference.
-    pub(crate) excused: BTreeSet<NodeId>,
+    /// Holders, and the home from which each was cut off when some grace was over, without having been adopted by it since:
+    /// the only ones that may lose a reference.
+    pub(crate) excused: BTreeSet<(NodeId, NodeId)>,
+    /// A node that keeps to no rule. It hears nothing of what it is told.
+    pub(crate) thief: Option<NodeId>,
+    rules: Rules,
 }
 
 /// One direction between two nodes.
@@ -90,24 +49,26 @@ pub(crate) struct Link {
     pub(crate) given_up: bool,
 }
 
+static IDLE: Link = Link { lane: VecDeque::new(), draft: None, given_up: false };
+
 impl World {
-    /// As many nodes, from [`A`] on, and objects at `A`, each with one handle.
-    pub(crate) fn new(nodes: usize, objects: usize, rules: Rules) -> Self {
-        let links = vec![vec![Link::default(); nodes]; nodes];
-        let with_rules = |node| Collector::with_rules(node, rules);
-        let mut nodes: Vec<_> = [A, B, C, D].into_iter().take(nodes).map(with_rules).collect();
-        for _ in 0..objects {
-            nodes[0].export();
-        }
-        Self {
-            nodes,
-            links,
+    /// As many nodes, from [`A`] on, and an object with one handle at each of the `homes`.
+    pub(crate) fn new(nodes: usize, homes: &[NodeId], rules: Rules) -> Self {
+        let with_rules = |node| Arc::new(Collector::with_rules(node, rules));
+        let mut world = Self {
+            nodes: [A, B, C, D].into_iter().take(nodes).map(with_rules).collect(),
+            links: BTreeMap::new(),
+            objects: Vec::new(),
             freed: Vec::new(),
             cut: BTreeSet::new(),
             closed: BTreeSet::new(),
             dead: BTreeSet::new(),
             excused: BTreeSet::new(),
-        }
+            thief: None,
+            rules,
+        };
+        homes.iter().for_each(|home| world.export(*home));
+        world
     }
 
     pub(crate) fn is_cut(&self, one: NodeId, other: NodeId) -> bool {
@@ -133,23 +94,28 @@ impl World {
     }
 
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
-        self.nodes.iter().map(Collector::node)
+        self.nodes.iter().map(|node| node.node())
+    }
+
+    pub(crate) fn objects(&self) -> &[ObjectId] {
+        &self.objects
     }
 
     pub(crate) fn node(&self, node: NodeId) -> &Collector {
-        &self.nodes[position(node)]
+        &self.nodes[self.position(node)]
     }
 
     pub(crate) fn node_mut(&mut self, node: NodeId) -> &mut Collector {
-        &mut self.nodes[position(node)]
+        let position = self.position(node);
+        Arc::make_mut(&mut self.nodes[position])
     }
 
     pub(crate) fn link(&self, from: NodeId, to: NodeId) -> &Link {
-        &self.links[position(from)][position(to)]
+        self.links.get(&(from, to)).unwrap_or(&IDLE)
     }
 
     pub(crate) fn link_mut(&mut self, from: NodeId, to: NodeId) -> &mut Link {
-        &mut self.links[position(from)][position(to)]
+        self.links.entry((from, to)).or_default()
     }
 
     /// Takes one step, which must be possible.
@@ -180,99 +146,37 @@ impl World {
                 self.post(*from, *to, Letter::Acknowledgement(news));
                 Effects::default()
             }
-            Action::GiveUp { by, peer } => self.give_up(*by, *peer),
-            Action::Notice { node, peer } => {
-                *self.link_mut(*peer, *node) = Link::default();
-                self.closed.insert(pair(*node, *peer));
-                self.forget(*node, *peer)
-            }
-            Action::Open { one, other } => {
-                self.closed.remove(&pair(*one, *other));
-                self.both(*one, *other, Collector::session_opened)
-            }
-            Action::Cut { one, other } => {
-                self.cut.insert(pair(*one, *other));
-                self.both(*one, *other, Collector::connection_lost)
-            }
-            Action::Heal { one, other } => {
-                self.cut.remove(&pair(*one, *other));
-                self.both(*one, *other, Collector::connection_back)
-            }
-            Action::Crash { node } => {
-                self.crash(*node);
+            Action::Adopt { node, object } => self.node_mut(*node).adoption_wanted(*object),
+            Action::Guess { thief, object } => {
+                self.post(*thief, object.home, Letter::Guess(*object));
                 Effects::default()
             }
-            Action::Learn { node, home } => self.node_mut(*node).incarnation_ended(*home),
-            Action::Adopt { node, object } => self.node_mut(*node).adoption_wanted(*object),
-            Action::Leave { node } => self.node_mut(*node).leave(),
-            Action::Oversleep { node } => self.node_mut(*node).slept(),
-            Action::Expire { node } => {
-                let cut_off: Vec<_> = self.nodes().filter(|node| self.is_cut_off(*node)).collect();
-                self.excused.extend(cut_off);
-                let grace_is_over = Millis(u64::MAX);
-                self.node_mut(*node).expire(grace_is_over)
-            }
+            Action::GiveUp { .. }
+            | Action::Notice { .. }
+            | Action::Open { .. }
+            | Action::Cut { .. }
+            | Action::Heal { .. }
+            | Action::Crash { .. }
+            | Action::Restart { .. }
+            | Action::Learn { .. }
+            | Action::Leave { .. }
+            | Action::Oversleep { .. }
+            | Action::Expire { .. } => self.trouble(action),
         };
         self.freed.extend(&effects.freed);
         self.forgive();
+        self.tidy();
         Ok(effects)
     }
 
-    fn is_cut_off(&self, node: NodeId) -> bool {
-        node != A && self.is_alive(node) && !self.is_open(node, A)
+    pub(crate) fn export(&mut self, home: NodeId) {
+        let object = self.node_mut(home).export();
+        self.objects.push(object);
     }
 
-    /// Whoever the home counts again has no excuse any more.
-    fn forgive(&mut self) {
-        let excused = std::mem::take(&mut self.excused);
-        let still = |node: &NodeId| {
-            self.is_alive(*node)
-                && self.node(*node).snapshot().bridges.iter().any(|bridge| {
-                    bridge.parent.is_none_or(|parent| parent.peer != A) || !self.is_open(*node, A)
-                })
-        };
-        self.excused = excused.into_iter().filter(still).collect();
-    }
-
-    fn both(
-        &mut self,
-        one: NodeId,
-        other: NodeId,
-        step: impl Fn(&mut Collector, NodeId) -> Effects,
-    ) -> Effects {
-        let mut effects = step(self.node_mut(one), other);
-        effects.freed.extend(step(self.node_mut(other), one).freed);
-        effects
-    }
-
-    fn give_up(&mut self, by: NodeId, peer: NodeId) -> Effects {
-        self.cut.remove(&pair(by, peer));
-        self.link_mut(peer, by).lane.clear();
-        if self.is_alive(peer) {
-            self.link_mut(by, peer).given_up = true;
-        } else {
-            *self.link_mut(peer, by) = Link::default();
-            self.closed.insert(pair(by, peer));
-        }
-        self.forget(by, peer)
-    }
-
-    fn crash(&mut self, node: NodeId) {
-        *self.node_mut(node) = Collector::new(node);
-        self.dead.insert(node);
-        self.excused.remove(&node);
-        for peer in self.nodes().filter(|peer| *peer != node).collect::<Vec<_>>() {
-            if std::mem::take(self.link_mut(peer, node)).given_up {
-                self.closed.insert(pair(node, peer));
-            }
-            self.cut.remove(&pair(node, peer));
-            let link = self.link_mut(node, peer);
-            link.draft = None;
-            if std::mem::take(&mut link.given_up) {
-                // The peer will notice that the node is dead all the same.
-                link.lane.clear();
-            }
-        }
+    /// Forgets directions in which nothing is under way.
+    pub(crate) fn tidy(&mut self) {
+        self.links.retain(|_, link| *link != IDLE);
     }
 
     fn draft(&mut self, from: NodeId, to: NodeId, objects: &[ObjectId]) {
@@ -288,32 +192,26 @@ impl World {
     }
 
     fn deliver(&mut self, from: NodeId, to: NodeId) -> Result<Effects, PeerMisbehaved> {
-        match self.link_mut(from, to).lane.pop_front().expect("a letter is under way") {
+        let letter = self.link_mut(from, to).lane.pop_front().expect("a letter is under way");
+        if self.thief == Some(to) {
+            return Ok(Effects::default());
+        }
+        match letter {
             Letter::Acknowledgement(up_to) => Ok(self.node_mut(to).acknowledged(from, up_to)),
+            // Whoever checks the key sees that it is wrong.
+            Letter::Guess(object) => {
+                self.node_mut(to).denied(from, object);
+                Ok(Effects::default())
+            }
             Letter::Frame { frame, meant } => {
                 let effects = self.node_mut(to).receive(from, &frame)?;
                 if effects.lost.is_empty() {
                     assert_eq!(effects.arrived, meant, "an index meant something else");
                 }
-                let below = |object: &ObjectId| {
-                    let parent = self.node(to).entry(*object).and_then(|entry| entry.parent());
-                    self.freed.contains(object) || parent.is_some_and(|parent| parent.peer == from)
-                };
-                if self.excused.contains(&from) && meant.iter().any(below) {
-                    // It was sent by one who has lost it, perhaps before that one knew.
-                    self.excused.insert(to);
-                }
+                self.excuse_receiver(from, to, &meant);
                 Ok(effects)
             }
         }
-    }
-
-    fn forget(&mut self, node: NodeId, peer: NodeId) -> Effects {
-        let mut effects = self.node_mut(node).peer_gone(peer, Millis(0));
-        if let Some((draft, _)) = self.link_mut(node, peer).draft.take() {
-            effects.freed.extend(self.node_mut(node).abandon(draft).freed);
-        }
-        effects
     }
 
     fn post(&mut self, from: NodeId, to: NodeId, letter: Letter) {
@@ -325,10 +223,10 @@ impl World {
     fn take_draft(&mut self, from: NodeId, to: NodeId) -> (Draft, Vec<ObjectId>) {
         self.link_mut(from, to).draft.take().expect("a message was begun")
     }
-}
 
-fn position(node: NodeId) -> usize {
-    usize::try_from(node.0 - A.0).expect("nodes are numbered from A on")
+    fn position(&self, node: NodeId) -> usize {
+        self.nodes().position(|other| other == node).expect("it is one of the world's nodes")
+    }
 }
 
 fn pair(one: NodeId, other: NodeId) -> (NodeId, NodeId) {
