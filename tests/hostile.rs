@@ -6,7 +6,7 @@ mod support;
 use std::time::Duration;
 
 use rmi::{Limits, Node, RemoteRef, Result, enter, remote};
-use rmi_transport::{Body, Call, Frame, Goodbye, Outcome, Reference, Target};
+use rmi_transport::{Body, Call, Frame, Goodbye, Notice, Outcome, Reference, Target};
 use support::attacker::{self, Attacker, ENTER, EXIT, PING, failure, frame, outcome};
 use support::{Drops, PATIENCE, Token, dialling, impatient, lookup, until, until_empty};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -142,6 +142,21 @@ async fn naming_what_one_was_never_given_ends_that_session_alone() {
         attacker.send(&frame).await;
         attacker.ends_sent_away(Goodbye::ProtocolViolation, because).await;
     }
+    victim.stays_well().await;
+}
+
+/// Rule 8: adoption is for those who were given the reference, and with it the key.
+#[tokio::test]
+async fn who_guesses_a_key_is_not_adopted() {
+    let victim = Victim::new().await;
+    let mut attacker = Attacker::connect(&victim.node).await;
+    let mut guess = frame(Body::Control);
+    guess.notices.push(Notice::Adopt { index: 1, key: [7; 16] });
+    attacker.send(&guess).await;
+    assert_eq!(attacker.next().await.unwrap().notices, [Notice::Gone { index: 1 }]);
+    let exports = victim.node.gc().snapshot().exports;
+    assert_eq!(exports[0].children.keys().collect::<Vec<_>>(), [&victim.honest.id()]);
+    attacker.leaves().await;
     victim.stays_well().await;
 }
 
