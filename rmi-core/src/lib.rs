@@ -20,6 +20,7 @@ mod call;
 pub mod error;
 pub mod interface;
 pub mod limits;
+mod map;
 pub mod marshal;
 pub mod monitor;
 mod names;

@@ -1,16 +1,17 @@
 //! The name table of a node: under each name one reference, which it keeps alive.
 
-use dashmap::DashMap;
 use rmi_gc::ObjectId;
+use rmi_transport::sync::rank;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::map::Map;
 use crate::reference::Untyped;
 
 /// Bytes of the longest name.
 pub(crate) const NAME_BYTES_MAX: usize = 255;
 
 #[derive(Default)]
-pub(crate) struct Names(DashMap<String, Untyped>);
+pub(crate) struct Names(Map<String, Untyped, rank::Alone>);
 
 impl Names {
     /// Binds `name`, and gives back what it held before.

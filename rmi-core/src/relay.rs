@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rmi_gc::{NodeId, ObjectId};
+use rmi_transport::sync::Mutex;
 use rmi_transport::{Call, Outcome};
 
 use crate::call::builtin::{ENTER, EXIT};

@@ -11,18 +11,13 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use dashmap::DashMap;
 use rmi_transport::BoxFuture;
+use rmi_transport::sync::Rank;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use crate::map::Map;
 use crate::reference::Key;
-
-/// Keyed by what peers choose, so with a hash that is fast and that they cannot foresee.
-pub(crate) type Map<K, V> = DashMap<K, V, ahash::RandomState>;
-
-/// How many parts a map has that is to be the same on every machine.
-const SHARDS_SEEDED: usize = 4;
 
 type Wrapper = dyn Fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()> + Send + Sync;
 
@@ -74,14 +69,10 @@ impl Surroundings {
     }
 
     /// A map whose order is foreseen by nobody, or by the seed.
-    pub(crate) fn map<K: Eq + Hash, V>(&self) -> Map<K, V> {
+    pub(crate) fn map<K: Clone + Eq + Hash, V, R: Rank>(&self) -> Map<K, V, R> {
         match &self.random {
             Random::Thread => Map::default(),
-            Random::Seeded(state) => {
-                let number = || split_mix(state);
-                let hash = ahash::RandomState::with_seeds(number(), number(), number(), number());
-                Map::with_hasher_and_shard_amount(hash, SHARDS_SEEDED)
-            }
+            Random::Seeded(state) => Map::seeded(|| split_mix(state)),
         }
     }
 
@@ -116,13 +107,15 @@ impl fmt::Debug for Surroundings {
 
 #[cfg(test)]
 mod tests {
+    use rmi_transport::sync::rank::Alone;
+
     use super::*;
 
     #[test]
     fn what_is_seeded_repeats_itself() {
         let all = |seed| {
             let surroundings = Surroundings::seeded(seed);
-            let map: Map<u64, ()> = surroundings.map();
+            let map: Map<u64, (), Alone> = surroundings.map();
             for key in 0..100 {
                 map.insert(key, ());
             }

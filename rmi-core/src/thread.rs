@@ -12,6 +12,8 @@ use std::pin::pin;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rmi_transport::sync::thread_local;
+
 /// The identity of a distributed thread.
 ///
 /// Costs at most 11 bytes in a frame, two or three where the thread began in one of the two
@@ -30,12 +32,12 @@ impl ThreadId {
     ///
     /// Outside a handler each tokio task is a thread of its own, and so is each plain thread.
     pub fn current() -> Self {
-        CURRENT.get().unwrap_or_else(Self::of_this_task)
+        CURRENT.with(Cell::get).unwrap_or_else(Self::of_this_task)
     }
 
     /// Does the running code belong to a handler, or to a monitor's block?
     pub(crate) fn is_inside() -> bool {
-        CURRENT.get().is_some()
+        CURRENT.with(Cell::get).is_some()
     }
 
     /// A thread that nobody has been yet.
@@ -102,13 +104,13 @@ pub(crate) struct Entered(Option<ThreadId>);
 
 impl Entered {
     pub(crate) fn new(thread: ThreadId) -> Self {
-        Self(CURRENT.replace(Some(thread)))
+        Self(CURRENT.with(|current| current.replace(Some(thread))))
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.set(self.0);
+        CURRENT.with(|current| current.set(self.0));
     }
 }
 

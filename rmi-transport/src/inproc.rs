@@ -8,10 +8,10 @@ use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, BytesMut};
-use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::endpoint::Endpoint;
+use crate::sync::Mutex;
 use crate::transport::{BoxFuture, Listener, Transport, Wire, wrong_scheme};
 
 /// What one direction holds at most before its writer is told to wait.
@@ -21,8 +21,8 @@ const PIPE_BYTES_MAX: usize = 256 * 1024;
 const BACKLOG_MAX: usize = 128;
 
 /// The listeners of this process, by name.
-static LISTENERS: LazyLock<Mutex<HashMap<String, mpsc::Sender<Duplex>>>> =
-    LazyLock::new(Mutex::default);
+static LISTENERS: LazyLock<parking_lot::Mutex<HashMap<String, mpsc::Sender<Duplex>>>> =
+    LazyLock::new(Default::default);
 
 /// The transport within the process.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,6 +16,8 @@ pub mod link;
 pub mod rendezvous;
 pub mod session;
 pub mod shake;
+#[doc(hidden)]
+pub mod sync;
 pub mod tcp;
 pub mod transport;
 pub mod unix;

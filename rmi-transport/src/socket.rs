@@ -8,10 +8,10 @@ use std::pin::pin;
 use std::task::{Context, Poll};
 
 use bytes::{BufMut, BytesMut};
-use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::net::{tcp, unix};
 
+use crate::sync::Mutex;
 use crate::transport::Wire;
 
 /// At most this much is read by one call, so that a fast peer cannot keep the reader from

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use parking_lot::Mutex;
 use rmi_gc::{ExportIndex, ObjectIndex};
+use rmi_transport::sync::{Mutex, assert_unlocked};
 use rmi_transport::{Call, Target};
 use tokio::task::AbortHandle;
 
@@ -195,6 +195,7 @@ struct Handler {
 impl Handler {
     /// A panic is that call's error, and nothing else suffers.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Reply> {
+        assert_unlocked("a handler runs");
         let _current = Entered::new(self.thread);
         match catch_unwind(AssertUnwindSafe(|| self.handler.as_mut().poll(cx))) {
             Ok(poll) => poll,

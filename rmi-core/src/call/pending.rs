@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use rmi_transport::sync::{Mutex, assert_unlocked};
 use rmi_transport::{Body, Outcome, Target};
 use slab::Slab;
 
@@ -86,9 +86,7 @@ impl Pending {
             Slot::Waiting(..) => {
                 let waker = slot.done(result);
                 drop(slots);
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
+                wake(waker);
                 Ok(None)
             }
             Slot::Abandoned(_) => match slots.remove(at) {
@@ -114,7 +112,7 @@ impl Pending {
                 false
             }
         });
-        wakers.into_iter().for_each(Waker::wake);
+        wake(wakers);
     }
 
     /// Calls whose slot is not free yet.
@@ -181,6 +179,12 @@ impl Slot {
             Slot::Done(..) | Slot::Abandoned(_) => (None, Undo::Nothing),
         }
     }
+}
+
+/// Wakers are foreign code.
+fn wake(wakers: impl IntoIterator<Item = Waker>) {
+    assert_unlocked("a caller is woken");
+    wakers.into_iter().for_each(Waker::wake);
 }
 
 /// Call numbers on the wire start at 1: 0 is a call that is not answered.

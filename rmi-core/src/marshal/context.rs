@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 
+use rmi_transport::sync::thread_local;
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -4,6 +4,7 @@ mod codec;
 mod context;
 
 use bytes::Bytes;
+use rmi_transport::sync::assert_unlocked;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,6 +52,7 @@ impl Message {
     ///
     /// `Encode`. Nothing has been counted, so nothing has to be taken back.
     pub(crate) fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, Error> {
+        assert_unlocked("a value is encoded");
         let mut payload = Vec::new();
         let (result, references) = context::encoding(|| codec::encode(value, &mut payload));
         result.map_err(|error| Error::new(ErrorKind::Encode, codec::encode_text(error)))?;
@@ -63,6 +65,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
     payload: &[u8],
     references: References,
 ) -> Result<T, Error> {
+    assert_unlocked("a value is decoded");
     let (result, refused) = context::decoding(references, || codec::decode(payload));
     result.map_err(|error| {
         refused.unwrap_or_else(|| Error::new(ErrorKind::Decode, codec::decode_text(error)))

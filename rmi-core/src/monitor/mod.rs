@@ -9,7 +9,7 @@ mod queue;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use rmi_transport::sync::{Mutex, assert_unlocked};
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
@@ -40,6 +40,7 @@ struct LetIn(SmallVec<[oneshot::Sender<()>; 2]>);
 
 impl LetIn {
     fn wake(self) {
+        assert_unlocked("somebody is let in");
         for waiter in self.0 {
             // One who has stopped listening notices in `Wait::drop` that it was let in.
             let _ = waiter.send(());

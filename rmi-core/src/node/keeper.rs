@@ -8,10 +8,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use rmi_gc::{Clock, Forwarding, Millis, NodeId, ObjectId, Policy, Tick};
 use rmi_transport::Backoff;
-use tokio::sync::Notify;
+use rmi_transport::sync::{Mutex, Notify};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::NodeInner;

@@ -13,8 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use parking_lot::Mutex;
 use rmi_gc::{BridgeInit, NodeId, ObjectId, Policy};
+use rmi_transport::sync::Mutex;
 use rmi_transport::{Endpoint, Hello, PeerLimits};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -203,7 +203,7 @@ impl Node {
         Self(Arc::new(LastHandle(inner)))
     }
 
-    fn inner(&self) -> &Arc<NodeInner> {
+    pub(crate) fn inner(&self) -> &Arc<NodeInner> {
         &self.0.0
     }
 

@@ -1,12 +1,11 @@
 //! The end of a node: calls in progress finish, peers are told, everything is let go.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmi_gc::Millis;
+use rmi_transport::sync::{AtomicBool, Notify, Ordering};
 use rmi_transport::{Body, Goodbye};
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::NodeInner;
@@ -60,7 +59,7 @@ impl Drop for LetGo {
 
 impl NodeInner {
     /// Ends the node, once; a second call waits for the first.
-    pub(super) async fn shut_down(self: &Arc<Self>) {
+    pub(crate) async fn shut_down(self: &Arc<Self>) {
         if !self.closed.set() {
             return self.down.wait().await;
         }
@@ -92,7 +91,7 @@ impl NodeInner {
     }
 
     /// The part of a shutdown that waits for nobody.
-    fn let_go(self: &Arc<Self>) {
+    pub(crate) fn let_go(self: &Arc<Self>) {
         self.closed.set();
         drop(self.names.clear());
         for session in self.sessions.all() {

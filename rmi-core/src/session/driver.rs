@@ -6,11 +6,11 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use rmi_transport::sync::{AtomicBool, Ordering, thread_local};
 use rmi_transport::{Awaited, Body, Event, FrameLimits, Goodbye, Lifetime, Tick, decode};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -32,7 +32,7 @@ thread_local! {
 /// Is this thread serving what `session` has just read? Then the driver will look after anything
 /// that is enqueued or owed now.
 pub(super) fn is_driving(session: &Session) -> bool {
-    DRIVING.get() == session.serial
+    DRIVING.with(Cell::get) == session.serial
 }
 
 /// How a session came to its end.
@@ -343,13 +343,13 @@ struct Driving(u64);
 
 impl Driving {
     fn begin(session: &Session) -> Self {
-        Self(DRIVING.replace(session.serial))
+        Self(DRIVING.with(|driving| driving.replace(session.serial)))
     }
 }
 
 impl Drop for Driving {
     fn drop(&mut self) {
-        DRIVING.set(self.0);
+        DRIVING.with(|driving| driving.set(self.0));
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rmi_gc::{HomeSession, NodeId, ObjectId, Release, Tell};
-use tokio::sync::Notify;
+use rmi_transport::sync::{Mutex, Notify};
 
 use super::Sessions;
 use crate::reference::Identity;

@@ -5,11 +5,10 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use rmi_gc::{NodeId, ObjectId};
+use rmi_transport::sync::{AtomicBool, Mutex, Ordering};
 use rmi_transport::{Call, Outcome};
 
 use super::receive::Received;

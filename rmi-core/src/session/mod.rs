@@ -13,14 +13,12 @@ mod send;
 mod sessions;
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
 use rmi_gc::{ExportIndex, Ledger, NodeId};
 use rmi_transport::link::{Link, NotAttached};
+use rmi_transport::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Notify, Ordering, rank};
 use rmi_transport::{Endpoint, Shaken, Thread};
-use tokio::sync::Notify;
 
 pub(crate) use self::driver::drive;
 use self::held::Holding;
@@ -62,7 +60,7 @@ pub(crate) struct Session {
     /// How many connections the peer had counted when the present one was made: its hello for the
     /// next one counts more.
     peer_connections: AtomicU64,
-    ledger: Mutex<Ledger<Arc<Identity>>>,
+    ledger: Mutex<Ledger<Arc<Identity>>, rank::Ledger>,
     pub(crate) pending: Pending,
     pub(crate) incoming: Incoming,
     pub(crate) relayed_holds: RelayedHolds,
@@ -97,7 +95,7 @@ pub(crate) struct Beginning {
 impl Session {
     /// A session whose first hand-shake is over.
     fn new(beginning: Beginning, bytes_buffered_max: usize) -> Result<Self, NotAttached> {
-        static SERIAL: AtomicU64 = AtomicU64::new(1);
+        static SERIAL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let Beginning { shaken, dialled } = beginning;
         let Shaken { wire, hello, accepted, peer_received, received, .. } = shaken;
         let peer = NodeId(hello.incarnation);

@@ -2,10 +2,10 @@
 //! the frame is about. One serial task does it, before any payload is decoded.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use rmi_gc::{self as gc, ExportIndex, FrameNumber, NodeId, ObjectId, ObjectIndex, PeerMisbehaved};
+use rmi_transport::sync::Ordering;
 use rmi_transport::{
     Body, Call, Description, Frame, FrameError, Goodbye, News, Notice, Outcome, Reference,
     SessionError,

@@ -1,10 +1,9 @@
 //! Writing frames: references are counted in the very step that queues the frame.
 
-use std::sync::atomic::Ordering;
-
 use rmi_gc::{
     self as gc, CannotForward, ExportIndex, FrameNumber, Ledger, ObjectId, ObjectIndex, Sent,
 };
+use rmi_transport::sync::Ordering;
 use rmi_transport::{
     Body, Call, Description, FrameWriter, Head, News, Notice, Reference, Target, TooLarge,
 };

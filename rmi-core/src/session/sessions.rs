@@ -2,32 +2,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use parking_lot::Mutex;
 use rmi_gc::{Millis, NodeId};
+use rmi_transport::sync::{Mutex, Notify, Ordering, rank};
 use rmi_transport::{Refusal, Rendezvous, Verdict};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::errands::Wanted;
 use super::{Beginning, Session, drive};
 use crate::error::{Error, ErrorKind};
+use crate::map::Map;
 use crate::monitor::Holder;
 use crate::node::NodeInner;
 use crate::reaper;
-use crate::surroundings::{Map, Surroundings};
+use crate::surroundings::Surroundings;
 
 pub(crate) struct Sessions {
     rendezvous: Mutex<Rendezvous>,
     /// Those that have not been given up, with a connection or without.
-    by_peer: Map<NodeId, Arc<Session>>,
+    by_peer: Map<NodeId, Arc<Session>, rank::Sessions>,
     /// Sessions that peers were offered, whose word to begin has not come: it may be lost with its
     /// connection, and then the peer resumes what never began here.
     offered: Mutex<BTreeMap<NodeId, Offer>>,
     /// Held while a peer is given up, so that no new session with it begins halfway: what that one
     /// counts would be taken for the old one's. Taken before all locks of the table.
-    turnover: Mutex<()>,
+    turnover: Mutex<(), rank::Turnover>,
     /// Told when a session begins or ends.
     changed: Notify,
     /// What entries of the table ask the node for.

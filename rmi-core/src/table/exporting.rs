@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{Cell, Subject, Table};
 use crate::interface::{Exported, Interfaces};
+use crate::reaper::Deferral;
 use crate::reference::{Identity, Key};
 
 impl Table {
@@ -14,6 +15,8 @@ impl Table {
     /// interfaces that it did not have.
     pub(crate) fn export(&self, interfaces: Interfaces, key: Key) -> Arc<Identity> {
         let address = interfaces.address();
+        // What the object was exported as before is dropped behind the locks.
+        let _deferral = Deferral::begin();
         let _exporting = self.exporting.lock();
         let known = self.by_address.get(&address).map(|id| *id);
         match known {

@@ -2,28 +2,29 @@
 //! referred to from here, each a small state machine under its shard's lock.
 //!
 //! Locks, in the order in which they nest: a session's outgoing lock, then a shard of this table,
-//! then the session map, then a session's ledger. No guard leaves this module, no user code runs
-//! under a lock: an object that is freed is handed to the caller, who drops it (`reaper`).
+//! then one of its indices, the session map, and a session's ledger (`rmi_transport::sync::rank`).
+//! Two shards are never held at once, so that two references never wait for each other. No guard
+//! leaves this module, no user code runs under a lock: an object that is freed is handed to the
+//! caller, who drops it (`reaper`).
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 mod exporting;
 mod passing;
 mod survival;
 
-use dashmap::mapref::entry::OccupiedEntry;
-use parking_lot::Mutex;
 use rmi_gc::{
     Entry, EntrySnapshot, ExportIndex, Fate, HomeSession, NodeId, ObjectId, ObjectIndex, Orders,
     Policy, Release, Standing, Tell, Waiting,
 };
+use rmi_transport::sync::{AtomicU64, Mutex, Ordering, rank};
 
 pub(crate) use self::passing::Arrived;
 use crate::interface::Exported;
+use crate::map::{Map, Occupied};
 use crate::reference::{Identity, Key};
-use crate::surroundings::{Map, Surroundings};
+use crate::surroundings::Surroundings;
 
 /// What an entry stands for, beside what the collector knows of it.
 enum Subject {
@@ -101,15 +102,15 @@ pub(crate) struct Table {
     policy: Policy,
     /// Hops to the home from which on a bridge is adopted before it passes on (rule 16).
     depth_max: u8,
-    entries: Map<ObjectId, Cell>,
+    entries: Map<ObjectId, Cell, rank::Entries>,
     /// Bridges that were passed on, by the index that they were passed on under.
-    passed_on: Map<ExportIndex, ObjectId>,
+    passed_on: Map<ExportIndex, ObjectId, rank::Indices>,
     /// Objects by where they lie, so that all exports of one `Arc` are one object.
-    by_address: Map<usize, ObjectId>,
+    by_address: Map<usize, ObjectId, rank::Indices>,
     next_index: AtomicU64,
     /// Held while an object is exported, so that two threads which export one `Arc` at once agree
     /// on its identity. Taken before all other locks.
-    exporting: Mutex<()>,
+    exporting: Mutex<(), rank::Exporting>,
 }
 
 impl Table {
@@ -189,12 +190,11 @@ impl Table {
 
     /// The objects that live here.
     pub(crate) fn objects(&self) -> Vec<Arc<Exported>> {
-        let object =
-            |cell: dashmap::mapref::multiple::RefMulti<'_, ObjectId, Cell>| match &cell.subject {
-                Subject::Object(object) => Some(Arc::clone(object)),
-                Subject::Elsewhere { .. } => None,
-            };
-        self.entries.iter().filter_map(object).collect()
+        let objects = self.entries.iter().filter_map(|cell| match &cell.subject {
+            Subject::Object(object) => Some(Arc::clone(object)),
+            Subject::Elsewhere { .. } => None,
+        });
+        objects.collect()
     }
 
     /// How to reach the home of an object that lives elsewhere.
@@ -245,7 +245,7 @@ impl Table {
     pub(crate) fn snapshot(&self) -> (Vec<EntrySnapshot>, Vec<EntrySnapshot>) {
         let mut exports = Vec::new();
         let mut bridges = Vec::new();
-        for cell in &self.entries {
+        for cell in self.entries.iter() {
             let snapshot = EntrySnapshot::new(*cell.key(), cell.gc.view());
             match cell.subject {
                 Subject::Object(_) => exports.push(snapshot),
@@ -265,7 +265,7 @@ impl Table {
     /// Removes an entry that nothing keeps.
     fn settle(
         &self,
-        place: OccupiedEntry<'_, ObjectId, Cell>,
+        place: Occupied<'_, ObjectId, Cell>,
         fate: Fate,
         errands: &impl Errands,
     ) -> Freed {

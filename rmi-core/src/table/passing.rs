@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use dashmap::mapref::entry::Entry as Place;
 use rmi_gc::{
     Bridge, CannotForward, Entry, ExportIndex, Fate, Forwarding, NodeId, ObjectId, ObjectIndex,
     PeerMisbehaved, Sent,
 };
 
 use super::{Cell, Errands, Freed, NotCallable, Subject, Table, same_key};
+use crate::map::Entry as Place;
 use crate::reference::{Identity, Key};
 
 /// What came of a reference that arrived.

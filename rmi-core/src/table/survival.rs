@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use dashmap::mapref::entry::Entry as Place;
 use rmi_gc::{
     Entry, ExportIndex, Fate, HomeSession, Millis, News, NodeId, ObjectId, ObjectIndex, Orders,
     PeerMisbehaved, Policy, Standing,
@@ -10,6 +9,7 @@ use rmi_gc::{
 
 use super::{Cell, Errands, Freed, NotCallable, Subject, Table, same_key};
 use crate::interface::Exported;
+use crate::map::Entry as Place;
 use crate::reference::{Identity, Key};
 
 impl Table {

@@ -1,12 +1,12 @@
 //! Driving: what the one task of a session does with its link.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker, ready};
 
 use bytes::BytesMut;
 
 use super::{Link, Loss, Parked, Phase, Reading};
+use crate::sync::{AtomicBool, Ordering};
 
 /// What the driving task is told.
 #[derive(Debug)]

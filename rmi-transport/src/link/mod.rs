@@ -11,15 +11,13 @@ mod write;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::Waker;
 
 use bytes::BytesMut;
-use parking_lot::Mutex;
-use tokio::sync::Notify;
 
 pub use self::drive::{Awaited, Event};
 use crate::session::{Numbering, Outbox, Outgoing, SessionError};
+use crate::sync::{AtomicBool, AtomicU8, AtomicUsize, Mutex, Notify, Ordering, rank};
 use crate::transport::Wire;
 
 /// What a session sends and receives over, one wire after the other.
@@ -39,7 +37,7 @@ use crate::transport::Wire;
 pub struct Link {
     /// Held for as long as a frame takes to write into memory; never during a system call, never
     /// while user code runs.
-    sending: Mutex<Sending>,
+    sending: Mutex<Sending, rank::Outgoing>,
     /// A [`Phase`], changed under the lock of `sending`.
     phase: AtomicU8,
     /// See [`Link::bytes_buffered`]; stored under the lock of `sending`.
@@ -52,7 +50,7 @@ pub struct Link {
     driver: Mutex<Option<Waker>>,
     /// Held by the driving task while it reads, and otherwise only filled or emptied while that
     /// task does not: so nobody ever waits for it. May be locked under `sending`.
-    reading: Mutex<Reading>,
+    reading: Mutex<Reading, rank::Incoming>,
     /// Tells those who wait for the driving task to park.
     parked: Notify,
 }

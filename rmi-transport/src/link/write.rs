@@ -1,12 +1,12 @@
 //! Writing: by whoever has something to send, and by the driving task once a full socket has room.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use super::drive::take;
 use super::{Link, Loss, Phase, Sending, shut_down};
 use crate::session::{Batch, Written};
+use crate::sync::Ordering;
 use crate::transport::Wire;
 
 /// So many batches are written in a row by a caller that meant to send one frame. Then the
