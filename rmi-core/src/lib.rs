@@ -29,6 +29,8 @@ mod pulse;
 mod reaper;
 pub mod reference;
 mod relay;
+#[cfg(all(test, shuttle))]
+mod schedules;
 mod session;
 pub mod stats;
 #[doc(hidden)]

@@ -26,7 +26,7 @@ pub(super) fn seeded<K: Eq + Hash, V>(_: impl Fn() -> u64) -> Map<K, V> {
 pub(crate) fn shard_of(key: &(impl Hash + ?Sized)) -> usize {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
-    if hasher.finish() % 2 == 0 { 0 } else { 1 }
+    usize::from(hasher.finish() % 2 == 1)
 }
 
 impl<K: Eq + Hash, V> Default for Map<K, V> {

@@ -18,6 +18,8 @@ mod sharded;
 
 #[cfg(shuttle)]
 use self::explored as raw;
+#[cfg(all(test, shuttle))]
+pub(crate) use self::explored::shard_of;
 #[cfg(not(shuttle))]
 use self::sharded as raw;
 

@@ -262,6 +262,12 @@ impl Table {
         self.entries.get(&id).map(|cell| EntrySnapshot::new(id, cell.gc.view()))
     }
 
+    /// How many indices lead to entries.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn indices(&self) -> usize {
+        self.passed_on.len() + self.by_address.len()
+    }
+
     /// Removes an entry that nothing keeps.
     fn settle(
         &self,

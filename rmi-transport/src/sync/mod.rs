@@ -9,6 +9,8 @@
 //! order nothing, such as those of `Stats`: a point of choice at each would only make schedules
 //! longer.
 
+#[cfg(shuttle)]
+pub mod explore;
 mod mutex;
 #[cfg(shuttle)]
 mod notify;
