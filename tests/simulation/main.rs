@@ -76,6 +76,7 @@ fn references_survive_what_befalls_them() {
             });
         }
     });
+    assert_eq!(rmi_transport::sync::rank::complaints(), 0, "some thread panicked over a lock");
     let total = total.into_inner().unwrap();
     println!("{seeds} worlds: {:#?}", total.0);
     let mut failed = failed.into_inner().unwrap();

@@ -45,6 +45,13 @@ pub async fn until_empty(nodes: &[&Node]) {
         let left = nodes.iter().map(|node| format!("{}\n{:?}", node.gc().snapshot(), node.stats()));
         panic!("still there:\n{}", left.collect::<Vec<_>>().join("\n"));
     }
+    locks_were_in_order();
+}
+
+/// No lock was taken out of its order, and no user code ran under one: the panic that says so may
+/// have been in a task.
+pub fn locks_were_in_order() {
+    assert_eq!(rmi_transport::sync::rank::complaints(), 0, "some thread panicked over a lock");
 }
 
 /// A runtime on one worker thread of its own.
