@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::historic::COLUMNS;
 use crate::measure::interleaved::order;
+use crate::median::Median;
 use crate::recipe;
 use crate::report::machine::date;
 use crate::report::table::align;
 use crate::rows::Row;
-use crate::statistics::Median;
 
 pub(crate) fn run() {
     the_median_lies_within_its_interval();

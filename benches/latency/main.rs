@@ -9,6 +9,7 @@ mod cluster;
 mod historic;
 mod interface;
 mod measure;
+mod median;
 mod pin;
 mod raw;
 mod recipe;

@@ -167,9 +167,7 @@ impl Bridge {
             }
             Standing::Broken => return Err(CannotForward::Broken),
         }
-        if let Some(parent) = &self.parent
-            && parent.peer == to
-        {
+        if let Some(parent) = self.parent.as_ref().filter(|parent| parent.peer == to) {
             return Ok(Sent::Yours { index: parent.index });
         }
         if to == id.home {

@@ -41,21 +41,23 @@ impl Collector {
         if self.mutant(Mutant::IndexReused) {
             self.next_index = 1;
         }
-        if self.mutant(Mutant::OrphanForwards)
-            && let Entry::Bridge(bridge) = self.held(object)
-            && bridge.standing != Standing::Broken
-        {
-            bridge.standing = Standing::Confirmed;
+        if !self.mutant(Mutant::OrphanForwards) {
+            return;
+        }
+        match self.held(object) {
+            Entry::Bridge(bridge) if bridge.standing != Standing::Broken => {
+                bridge.standing = Standing::Confirmed;
+            }
+            Entry::Bridge(_) | Entry::Home(_) => {}
         }
     }
 
     /// Whether the reference that was just named pins its entry.
     pub(crate) fn pins(&mut self, object: ObjectId) -> bool {
         let lets_go = self.mutant(Mutant::NoPin);
-        if let Entry::Bridge(bridge) = self.held(object)
-            && lets_go
-        {
-            let _ = bridge.pins.take(object.home, 1);
+        match self.held(object) {
+            Entry::Bridge(bridge) if lets_go => drop(bridge.pins.take(object.home, 1)),
+            Entry::Bridge(_) | Entry::Home(_) => {}
         }
         !lets_go
     }

@@ -187,9 +187,7 @@ impl Doing {
             let _ = kept.thing.touch(call).await;
         }
         let touched = kept.thing.touch(call).await;
-        if let Ok(serial) = touched
-            && serial != kept.object
-        {
+        if let Some(serial) = touched.as_ref().ok().filter(|serial| **serial != kept.object) {
             let object = kept.object;
             self.oracle
                 .violated(format!("S2: {} called o{object} and reached o{serial}", self.life));

@@ -251,9 +251,8 @@ impl World {
                     self.oracle.outages.unblocked(from, to);
                 }
                 Passing::Suspension(life) => {
-                    if let Some(process) = &self.processes[life.place]
-                        && process.life == life
-                    {
+                    let process = self.processes[life.place].as_ref();
+                    if let Some(process) = process.filter(|process| process.life == life) {
                         self.oracle.trace.note(format_args!("{life} goes on"));
                         process.gate.resume();
                         self.oracle.outages.resumed(life.place);

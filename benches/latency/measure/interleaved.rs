@@ -8,8 +8,8 @@
 use super::{Effort, Pass, count_for};
 use crate::Outcome;
 use crate::cluster::{Cluster, Subject};
+use crate::median::Median;
 use crate::report::Measured;
-use crate::statistics::Median;
 
 /// Operations of a slice, however short it is to be.
 const OPERATIONS_MIN: u64 = 8;

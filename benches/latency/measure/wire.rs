@@ -5,8 +5,8 @@ use rmi::Stats;
 use super::Pass;
 use crate::Outcome;
 use crate::cluster::{Cluster, Subject};
+use crate::median::Median;
 use crate::rows::Row;
-use crate::statistics::Median;
 
 /// Windows of operations. What is owed to a peer goes out alone if no frame has taken it along
 /// within a few milliseconds, as happens once in a while on a machine that stalls; the median of

@@ -11,10 +11,10 @@ use crate::measure::estimates::Estimate;
 use crate::measure::interleaved;
 use crate::measure::percentiles::Percentiles;
 use crate::measure::wire::OnTheWire;
+use crate::median::Median;
 use crate::raw::Sizes;
 use crate::recipe;
 use crate::rows::Row;
-use crate::statistics::Median;
 
 /// All about one row, or one raw ping-pong.
 pub(crate) struct Measured {

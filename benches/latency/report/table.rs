@@ -3,9 +3,9 @@
 use super::{Measured, Report};
 use crate::cluster::Subject;
 use crate::historic::{COLUMNS, Figure};
+use crate::median::Median;
 use crate::raw::Kind;
 use crate::rows::Row;
-use crate::statistics::Median;
 
 /// Ratios that the design sets a target for, beside those to `ping()`.
 const OTHER_RATIOS: [(Subject, Subject); 5] = [

@@ -158,6 +158,13 @@ fn wants_adoption(node: &Arc<NodeInner>, id: ObjectId) -> bool {
     false
 }
 
+/// Somebody waits for the adoption: it is asked for now, and not with the next frame.
+fn waits_for_adoption(node: &Arc<NodeInner>, id: ObjectId) {
+    if wants_adoption(node, id) {
+        node.sessions.open(id.home).iter().for_each(|session| session.send_notices_now());
+    }
+}
+
 fn search_homes(node: &Arc<NodeInner>) {
     for identity in node.sessions.wanted.take_homes() {
         search(node, &identity, Wish::Orphans);
@@ -245,7 +252,7 @@ impl NodeInner {
                 match forwarding(object) {
                     Forwarding::Now => {}
                     Forwarding::AfterAdoption => {
-                        wants_adoption(self, *object);
+                        waits_for_adoption(self, *object);
                         all = None;
                     }
                     Forwarding::Never => return Some(Err(*object)),
@@ -271,7 +278,7 @@ impl NodeInner {
         let waits = |id: &ObjectId| {
             let waits = self.table.still_waits(*id);
             if waits {
-                wants_adoption(self, *id);
+                waits_for_adoption(self, *id);
             }
             waits
         };

@@ -253,6 +253,14 @@ impl Session {
         self.link.wake();
     }
 
+    /// What waits in the ledger does not wait for a frame to ride on.
+    pub(crate) fn send_notices_now(&self) {
+        if self.has_notices.load(Ordering::Acquire) {
+            self.urgent.store(true, Ordering::Release);
+            self.link.wake();
+        }
+    }
+
     /// Changes the ledger; what waits in it rides on the next frame, or goes alone after a while.
     fn note(&self, note: impl FnOnce(&mut Ledger<Arc<Identity>>)) {
         note(&mut self.ledger.lock());
