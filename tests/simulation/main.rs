@@ -25,7 +25,8 @@ use world::{Outcome, Seen, happen};
 const SEEDS: u64 = 2_000;
 
 /// Seeds that once showed a fault.
-const REGRESSIONS: &[u64] = &[2, 15, 86, 586, 822, 996, 1034, 1209, 1212, 1852, 1921, 1936];
+const REGRESSIONS: &[u64] =
+    &[2, 15, 86, 586, 822, 996, 1034, 1209, 1212, 1852, 1921, 1936, 4735, 4769, 7640, 9994];
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;

@@ -328,8 +328,10 @@ impl World {
                 entry.state == State::Zombie && entry.standing != Standing::Broken
             };
             if snapshot.bridges.iter().any(is_left) {
-                self.oracle
-                    .violated(format!("L3: a zombie is left at {}: {snapshot}", process.life));
+                let all = processes.iter().map(|process| process.node().gc().snapshot());
+                let all: Vec<String> = all.map(|snapshot| snapshot.to_string()).collect();
+                let (life, all) = (process.life, all.join("\n"));
+                self.oracle.violated(format!("L3: a zombie is left at {life}:\n{all}"));
             }
         }
     }

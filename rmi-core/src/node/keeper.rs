@@ -1,7 +1,7 @@
 //! The node's keeper: one task that sees to what entries need and no session does. Estates that are
 //! over, homes of orphans, bridges that nobody has called, and a process that was asleep.
 //!
-//! Nothing of it is periodic for each object: it looks at a bridge once, some time after it came.
+//! Nothing of it is periodic for each object: it looks at a bridge until it is adopted.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -138,12 +138,18 @@ fn look(node: &Arc<NodeInner>) {
     }
 }
 
-/// Bridges that came by others since the last look, and that no call has had adopted. One without
-/// a session with its home waits for the next one.
+/// Bridges that came by others, and that no call has had adopted: they are looked at until they
+/// are. A home without a session is dialled.
 fn adopt_the_idle(node: &Arc<NodeInner>) {
-    let by_others = node.sessions.wanted.take_by_others();
-    let homeless = by_others.into_iter().filter(|id| !wants_adoption(node, *id));
-    node.sessions.wanted.put_back(homeless.collect::<Vec<_>>());
+    let mut by_others = node.sessions.wanted.take_by_others();
+    // An adoption may be called off, and the path that it would have left be good again.
+    by_others.retain(|id| node.table.comes_by_another(*id));
+    by_others.sort_unstable();
+    by_others.dedup();
+    for id in &by_others {
+        wants_adoption(node, *id);
+    }
+    node.sessions.wanted.put_back(by_others);
 }
 
 /// Has the home asked to count this node as a holder, unless it does. False if there is no session

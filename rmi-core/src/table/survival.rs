@@ -166,6 +166,15 @@ impl Table {
         indirect.then(|| Arc::clone(&cell.identity))
     }
 
+    /// Is this a bridge whose references are counted at another node than its home?
+    pub(crate) fn comes_by_another(&self, id: ObjectId) -> bool {
+        let Some(cell) = self.entries.get(&id) else { return false };
+        match &cell.gc {
+            Entry::Bridge(bridge) => bridge.parent().is_some_and(|by| by.peer != id.home),
+            Entry::Home(_) => false,
+        }
+    }
+
     /// May the user of this reference have it only after the home's answer?
     pub(super) fn waits(&self, id: ObjectId, gc: &Entry) -> bool {
         match gc {
